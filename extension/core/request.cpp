@@ -49,16 +49,21 @@ void refuse_null(const char *argument)
     throw Error(sqlstate::kNullValue, std::string(argument) + " must not be null");
 }
 
-void check_text(const TextRule &rule, std::string_view utf8, size_t octets)
+void check_length(const TextRule &rule, size_t octets)
 {
     const std::string argument = rule.argument;
-    if (utf8.empty()) {
+    if (octets == 0) {
         refuse(argument + " must not be empty");
     }
     if (octets > rule.max_octets) {
         refuse(argument + " is too long",
                "It has " + std::to_string(octets) + " octets; the limit is " + std::to_string(rule.max_octets) + ".");
     }
+}
+
+void check_characters(const TextRule &rule, std::string_view utf8)
+{
+    const std::string argument = rule.argument;
     char32_t character = 0;
     for (size_t at = 0; at < utf8.size();) {
         const bool first = at == 0;

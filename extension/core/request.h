@@ -20,10 +20,13 @@ inline constexpr TextRule kOrderRefRule{"order_ref", 255};
 /// Throw Error 22004 that names the argument.
 [[noreturn]] void refuse_null(const char *argument);
 
-/// Check an identifying text: not empty, within the limit (`octets`: its length in the database encoding), no white
-/// space (Unicode White_Space) at either end, no control character (Unicode Cc). `utf8` is never changed: keys compare
-/// byte for byte. Throws Error 22023.
-void check_text(const TextRule &rule, std::string_view utf8, size_t octets);
+/// Check the length of an identifying text, in octets of the database encoding: not empty, within the limit. Throws
+/// Error 22023.
+void check_length(const TextRule &rule, size_t octets);
+
+/// Check its characters: no white space (Unicode White_Space) at either end, no control character (Unicode Cc)
+/// anywhere. The text is never changed: keys compare byte for byte. Throws Error 22023.
+void check_characters(const TextRule &rule, std::string_view utf8);
 
 /// Check for three letters A-Z (the form of ISO 4217; the code itself is not looked up). Throws Error 22023.
 void check_currency(std::string_view currency);

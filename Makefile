@@ -1,0 +1,29 @@
+# idem: idempotent business transactions for PostgreSQL. Built with PGXS; see CONTRIBUTING.md.
+
+EXTENSION       = idem
+MODULE_big      = idem
+EXTVERSION     := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" idem.control)
+OBJS            = $(patsubst %.cpp,%.o,$(sort $(wildcard extension/core/*.cpp extension/pg/*.cpp)))
+DATA            = $(wildcard sql/idem--*--*.sql)
+DATA_built      = sql/idem--$(EXTVERSION).sql
+
+# PGXS overrides a plain with_llvm = no and links with the C compiler.
+override with_llvm = no
+PG_CXXFLAGS     = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wno-register -Wno-unused-parameter -DIDEM_VERSION='"$(EXTVERSION)"'
+SHLIB_LINK      = -lstdc++ -lcrypto
+
+REGRESS         = $(patsubst regress/sql/%.sql,%,$(sort $(wildcard regress/sql/*.sql)))
+REGRESS_OPTS    = --inputdir=regress --load-extension=idem
+ISOLATION       = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
+ISOLATION_OPTS  = --inputdir=regress --outputdir=. --load-extension=idem
+TAP_TESTS       = 1
+PROVE_TESTS     = regress/t/*.pl
+
+PG_CONFIG      ?= pg_config
+PGXS           := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+$(OBJS): $(wildcard extension/core/*.h extension/pg/*.h) Makefile idem.control
+
+sql/idem--$(EXTVERSION).sql: sql/idem.sql idem.control
+	cp $< $@

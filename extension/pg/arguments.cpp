@@ -1,0 +1,99 @@
+#include "arguments.h"
+
+#include "../core/fingerprint.h"
+#include "boundary.h"
+#include "encoding.h"
+#include "jsonb_value.h"
+
+#include <cstring>
+
+#include "pg.h"
+
+namespace idem::pg {
+namespace {
+
+// The document {} in the current memory context. Server code.
+Jsonb *empty_object()
+{
+    auto *document = static_cast<Jsonb *>(palloc0(sizeof(Jsonb)));
+    SET_VARSIZE(document, sizeof(Jsonb));
+    document->root.header = JB_FOBJECT;
+    return document;
+}
+
+} // namespace
+
+void TextArgument::check_not_null(const char *argument) const
+{
+    if (null) {
+        core::refuse_null(argument);
+    }
+}
+
+void TextArgument::check(const core::TextRule &rule) const
+{
+    // Too long is said first, so that a huge value is not converted.
+    core::check_length(rule, octets.size());
+    core::check_characters(rule, to_utf8(octets));
+}
+
+TextArgument text_argument(FunctionCallInfo fcinfo, int index)
+{
+    if (PG_ARGISNULL(index)) {
+        return {true, Datum{}, {}};
+    }
+    text *value = backend([&] { return PG_GETARG_TEXT_PP(index); });
+    return {false, PointerGetDatum(value), {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)}};
+}
+
+Request request_arguments(FunctionCallInfo fcinfo, const RequestPlaces &places)
+{
+    Request request;
+    request.amount_null = PG_ARGISNULL(places.amount_minor);
+    request.amount_minor = request.amount_null ? 0 : PG_GETARG_INT64(places.amount_minor);
+    request.currency = text_argument(fcinfo, places.currency);
+    request.details =
+        backend([&] { return PG_ARGISNULL(places.details) ? empty_object() : PG_GETARG_JSONB_P(places.details); });
+    request.operation = text_argument(fcinfo, places.operation);
+    request.order_ref = text_argument(fcinfo, places.order_ref);
+    return request;
+}
+
+void Request::check_not_null() const
+{
+    if (amount_null) {
+        core::refuse_null("amount_minor");
+    }
+    currency.check_not_null("currency");
+    operation.check_not_null("operation");
+}
+
+void Request::check() const
+{
+    core::check_amount(amount_minor);
+    core::check_currency(currency.octets);
+    core::check_details(JB_ROOT_IS_OBJECT(details));
+    operation.check(core::kOperationRule);
+    if (!order_ref.null) {
+        order_ref.check(core::kOrderRefRule);
+    }
+}
+
+core::Sha256 Request::fingerprint() const
+{
+    core::RequestFields fields{amount_minor, currency.octets, to_utf8(operation.octets), {}};
+    if (!order_ref.null) {
+        fields.order_ref = to_utf8(order_ref.octets);
+    }
+    return core::fingerprint(fields, JsonbValue(details));
+}
+
+Datum bytea_datum(const core::Sha256 &hash)
+{
+    auto *result = static_cast<bytea *>(palloc(VARHDRSZ + hash.size()));
+    SET_VARSIZE(result, VARHDRSZ + hash.size());
+    std::memcpy(VARDATA(result), hash.data(), hash.size());
+    return PointerGetDatum(result);
+}
+
+} // namespace idem::pg

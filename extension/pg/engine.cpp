@@ -1,0 +1,149 @@
+#include "engine.h"
+
+#include "../core/errcodes.h"
+#include "boundary.h"
+#include "guc.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "pg.h"
+
+namespace idem::pg {
+namespace {
+
+using core::Error;
+namespace sqlstate = core::sqlstate;
+
+// A row can vanish between conflict and read only when somebody deletes it just then; often in a row is no accident.
+constexpr int kRounds = 6;
+
+// lock_timeout bounds the wait, and cannot be 0. It also counts waits that are no one's fault, such as for the lock
+// that extends the table, so that the shortest wait is a little longer than those.
+constexpr int kShortestWaitMs = 10;
+
+// Whether idem.busy_timeout ends a wait before the session's own lock_timeout would.
+bool limits_wait()
+{
+    return busy_timeout >= 0 && (LockTimeout == 0 || busy_timeout < LockTimeout);
+}
+
+// Run an insert under idem.busy_timeout.
+bool insert(const Ledger &ledger, Statement statement, const Row &row, Row &found)
+{
+    if (!limits_wait()) {
+        return backend([&] { return run_statement(ledger, statement, row, found); });
+    }
+    try {
+        return backend([&] {
+            const int guc_level = NewGUCNestLevel();
+            const char *limit = psprintf("%d", std::max(busy_timeout, kShortestWaitMs));
+            (void)set_config_option("lock_timeout", limit, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+            const bool inserted = run_statement(ledger, statement, row, found);
+            AtEOXact_GUC(true, guc_level);
+            return inserted;
+        });
+    } catch (const BackendError &e) {
+        if (e.error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE) {
+            throw;
+        }
+        throw Error(sqlstate::kInProgress, "another transaction is processing this idempotency key or order_ref",
+                    "It did not end within idem.busy_timeout.", "Retry with the same key and the same parameters.");
+    }
+}
+
+bool fetch(const Ledger &ledger, Statement statement, const Row &row, Row &found)
+{
+    return backend([&] { return run_statement(ledger, statement, row, found); });
+}
+
+bool equal_text(Datum left, Datum right)
+{
+    const text *l = DatumGetTextPP(left);
+    const text *r = DatumGetTextPP(right);
+    return VARSIZE_ANY_EXHDR(l) == VARSIZE_ANY_EXHDR(r) &&
+           memcmp(VARDATA_ANY(l), VARDATA_ANY(r), VARSIZE_ANY_EXHDR(l)) == 0;
+}
+
+bool same_scope(const Row &left, const Row &right)
+{
+    return backend([&] {
+        return equal_text(left.values[kTenantId], right.values[kTenantId]) &&
+               equal_text(left.values[kOperation], right.values[kOperation]) &&
+               equal_text(left.values[kIdempotencyKey], right.values[kIdempotencyKey]);
+    });
+}
+
+Claim checked_insert(const Row &row, const Row &found)
+{
+    if (!same_scope(row, found)) {
+        throw Error(sqlstate::kNotInState, "a trigger changed the scope of the inserted row",
+                    "tenant_id, operation and idempotency_key must be stored as given.");
+    }
+    return Claim::inserted;
+}
+
+Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
+{
+    if (!same_scope(row, found)) {
+        const char *index = backend([&] { return get_rel_name(ledger.scope_index); });
+        throw Error(sqlstate::kDataCorrupted, std::string("index ") + index + " returned a row of another key", {},
+                    "Check the index with amcheck, and REINDEX it.");
+    }
+    return Claim::scope_found;
+}
+
+bool has_insert_triggers(const Ledger &ledger)
+{
+    Relation table = relation_open(ledger.relation, NoLock); // locked since open_ledger()
+    const bool has = table->trigdesc != nullptr && table->trigdesc->trig_insert_before_row;
+    relation_close(table, NoLock);
+    return has;
+}
+
+// Every round said "not inserted", and no row was to be seen: raise the reason.
+[[noreturn]] void refuse_unseen(const Ledger &ledger)
+{
+    if (backend([&] { return check_enable_rls(ledger.relation, InvalidOid, true) == RLS_ENABLED; })) {
+        throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the stored transaction of this key",
+                    "The key is taken by a row that the current role may not see.");
+    }
+    if (backend([&] { return has_insert_triggers(ledger); })) {
+        const char *table = backend([&] { return get_rel_name(ledger.relation); });
+        const char *index = backend([&] { return get_rel_name(ledger.scope_index); });
+        throw Error(sqlstate::kNotInState, "the row was not stored, and no row stands in its way",
+                    std::string("A BEFORE INSERT trigger on table ") + table + " suppressed it, or index " + index +
+                        " is damaged.");
+    }
+    throw Error(sqlstate::kSerializationFailure,
+                "could not serialize access: the stored transaction was deleted concurrently", {},
+                "Retry the whole transaction with the same key.");
+}
+
+} // namespace
+
+Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found)
+{
+    // A bare ON CONFLICT probes every unique index. Without order_ref, and on a table without unique keys of the
+    // user's, only the scope can clash.
+    const bool only_scope = row.nulls[kOrderRef] && !ledger.further_unique;
+    for (int round = 0; round < kRounds; ++round) {
+        check_interrupts();
+        if (insert(ledger, only_scope ? Statement::insert_scope : Statement::insert_any, row, found)) {
+            return checked_insert(row, found);
+        }
+        if (fetch(ledger, Statement::fetch_scope, row, found)) {
+            return checked_fetch(ledger, row, found);
+        }
+        if (!row.nulls[kOrderRef] && fetch(ledger, Statement::fetch_order, row, found)) {
+            return Claim::order_found;
+        }
+    }
+    // A clash on a further unique key never goes away; this insert lets the server report it (23505).
+    if (insert(ledger, Statement::insert_scope, row, found)) {
+        return checked_insert(row, found);
+    }
+    refuse_unseen(ledger);
+}
+
+} // namespace idem::pg

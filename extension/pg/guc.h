@@ -1,0 +1,12 @@
+#pragma once
+
+namespace idem::pg {
+
+/// idem.busy_timeout in milliseconds: how long a call waits for another transaction that holds the same key or
+/// order_ref; -1 waits as long as lock_timeout and statement_timeout allow.
+extern int busy_timeout;
+
+/// Define the settings; server code, called by _PG_init.
+void define_settings();
+
+} // namespace idem::pg

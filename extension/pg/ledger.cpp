@@ -1,0 +1,238 @@
+#include "ledger.h"
+
+#include "boundary.h"
+
+#include "pg.h"
+
+extern "C" {
+#pragma GCC visibility push(default)
+PG_FUNCTION_INFO_V1(idem_check_ledger);
+#pragma GCC visibility pop
+}
+
+namespace idem::pg {
+namespace {
+
+constexpr char kLedgerName[] = "idem_transactions";
+
+Ledger ledger;      // a database has one extension and so at most one ledger
+uint64 changes = 0; // of the ledger, as reported by the server
+
+struct Column {
+    const char *name;
+    Oid type;
+    bool c_collation; // must be COLLATE "C"
+    bool not_null;
+};
+
+constexpr Column kColumns[] = {
+    {"tenant_id", TEXTOID, true, true},          {"id", UUIDOID, false, true},
+    {"operation", TEXTOID, true, true},          {"idempotency_key", TEXTOID, true, true},
+    {"request_hash", BYTEAOID, false, true},     {"hash_version", INT2OID, false, true},
+    {"amount_minor", INT8OID, false, true},      {"currency", TEXTOID, true, true},
+    {"order_ref", TEXTOID, true, false},         {"details", JSONBOID, false, true},
+    {"created_at", TIMESTAMPTZOID, false, true},
+};
+
+struct UniqueKey {
+    const char *columns[3];
+    const char *hint; // the DDL that brings it, less the name of the table
+};
+
+constexpr UniqueKey kScopeKey = {{"tenant_id", "operation", "idempotency_key"},
+                                 "ADD UNIQUE (tenant_id, operation, idempotency_key)"};
+constexpr UniqueKey kOrderKey = {{"tenant_id", "operation", "order_ref"},
+                                 "ADD UNIQUE (tenant_id, operation, order_ref)"};
+
+const char *qualified_name(Relation table)
+{
+    return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
+}
+
+void refuse(Relation table, const char *detail, const char *hint = nullptr)
+{
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("table %s cannot serve as the ledger", qualified_name(table)),
+                    errdetail_internal("%s", detail), hint != nullptr ? errhint("%s", hint) : 0));
+}
+
+// Whoever owns the table can run code as those who write to it (triggers), so that a planted one must not be used.
+void check_owner(Relation table, Oid function)
+{
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple)) {
+        elog(ERROR, "cache lookup failed for function %u", function);
+    }
+    const Oid installer = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->proowner;
+    ReleaseSysCache(tuple);
+    const Oid owner = table->rd_rel->relowner;
+    if (owner != installer && !pg_namespace_ownercheck(RelationGetNamespace(table), owner)) {
+        refuse(table, "Its owner owns neither the extension nor the schema.");
+    }
+}
+
+void check_columns(Relation table)
+{
+    for (const Column &column : kColumns) {
+        const AttrNumber number = get_attnum(RelationGetRelid(table), column.name);
+        if (number == InvalidAttrNumber) {
+            refuse(table, psprintf("Column %s is missing.", column.name));
+        }
+        const FormData_pg_attribute *attribute = TupleDescAttr(RelationGetDescr(table), number - 1);
+        if (attribute->atttypid != column.type) {
+            refuse(table, psprintf("Column %s must be of type %s.", column.name, format_type_be(column.type)));
+        }
+        if (column.c_collation && attribute->attcollation != C_COLLATION_OID) {
+            refuse(table, psprintf("Column %s must have the collation \"C\".", column.name));
+        }
+        if (column.not_null && !attribute->attnotnull) {
+            refuse(table, psprintf("Column %s must be NOT NULL.", column.name));
+        }
+    }
+}
+
+// Whether the index key holds exactly the columns of `key`, in any order, compared byte for byte.
+bool has_columns(Relation index, const UniqueKey &key)
+{
+    if (IndexRelationGetNumberOfKeyAttributes(index) != static_cast<int>(lengthof(key.columns))) {
+        return false;
+    }
+    for (const char *column : key.columns) {
+        const AttrNumber number = get_attnum(index->rd_index->indrelid, column);
+        bool found = false;
+        for (size_t i = 0; i < lengthof(key.columns); ++i) {
+            found =
+                found || (index->rd_index->indkey.values[i] == number && index->rd_indcollation[i] == C_COLLATION_OID);
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether the index leaves out no row with an order_ref: no predicate, or just "order_ref IS NOT NULL".
+bool covers_every_order(Relation index)
+{
+    List *predicate = RelationGetIndexPredicate(index);
+    if (predicate == NIL) {
+        return true;
+    }
+    const auto *test = static_cast<const NullTest *>(linitial(predicate));
+    if (list_length(predicate) != 1 || !IsA(test, NullTest) || test->nulltesttype != IS_NOT_NULL ||
+        !IsA(test->arg, Var)) {
+        return false;
+    }
+    return reinterpret_cast<const Var *>(test->arg)->varattno == get_attnum(index->rd_index->indrelid, "order_ref");
+}
+
+// Whether a new row, whose id is unique by itself, can never clash on this index.
+bool holds_the_id(Relation index)
+{
+    const AttrNumber id = get_attnum(index->rd_index->indrelid, "id");
+    for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); ++i) {
+        if (index->rd_index->indkey.values[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Look for the unique indexes that protect the ledger, and for others that a new row may clash on.
+void check_indexes(Relation table)
+{
+    Oid scope_index = InvalidOid;
+    bool has_order_index = false;
+    bool further_unique = false;
+    ListCell *cell;
+    List *indexes = RelationGetIndexList(table);
+    foreach (cell, indexes) {
+        Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+        const FormData_pg_index *form = index->rd_index;
+        const bool protects = form->indisunique && form->indisvalid && form->indisready && form->indimmediate;
+        if (protects && has_columns(index, kScopeKey) && RelationGetIndexPredicate(index) == NIL) {
+            scope_index = lfirst_oid(cell);
+        } else if (protects && has_columns(index, kOrderKey) && covers_every_order(index)) {
+            has_order_index = true;
+        } else if ((form->indisunique || form->indisexclusion) && !holds_the_id(index)) {
+            further_unique = true;
+        }
+        index_close(index, NoLock);
+    }
+    list_free(indexes);
+    if (!OidIsValid(scope_index) || !has_order_index) {
+        const UniqueKey &key = OidIsValid(scope_index) ? kOrderKey : kScopeKey;
+        refuse(table,
+               psprintf("A valid, immediate unique index on (%s, %s, %s) is missing.", key.columns[0], key.columns[1],
+                        key.columns[2]),
+               psprintf("ALTER TABLE %s %s;", qualified_name(table), key.hint));
+    }
+    ledger.scope_index = scope_index;
+    ledger.further_unique = further_unique;
+}
+
+void forget_on_change(Datum, Oid relation)
+{
+    if (relation == ledger.relation || !OidIsValid(relation)) {
+        ledger.verified = false;
+        ++changes;
+    }
+}
+
+// Verify the locked table; false where it is gone by now.
+bool verify(Oid relation, Oid function)
+{
+    Relation table = try_relation_open(relation, NoLock);
+    if (table == nullptr) {
+        return false;
+    }
+    if (table->rd_rel->relkind != RELKIND_RELATION && table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) {
+        refuse(table, "It is not a table.");
+    }
+    ledger.relation = relation;
+    ledger.verified = false;
+    const uint64 seen = changes;
+    check_owner(table, function);
+    check_columns(table);
+    check_indexes(table);
+    ledger.verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
+    relation_close(table, NoLock);
+    return true;
+}
+
+} // namespace
+
+const Ledger &open_ledger(Oid function)
+{
+    const Oid schema = get_func_namespace(function);
+    for (;;) {
+        const Oid relation = get_relname_relid(kLedgerName, schema);
+        if (!OidIsValid(relation)) {
+            const char *schema_name = quote_identifier(get_namespace_name(schema));
+            ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                            errmsg("ledger %s.%s does not exist", schema_name, kLedgerName),
+                            errhint("Create it with SELECT %s.idem_create_ledger().", schema_name)));
+        }
+        LockRelationOid(relation, RowExclusiveLock);
+        if ((ledger.verified && ledger.relation == relation) || verify(relation, function)) {
+            return ledger;
+        }
+        UnlockRelationOid(relation, RowExclusiveLock);
+    }
+}
+
+void watch_ledger()
+{
+    CacheRegisterRelcacheCallback(forget_on_change, 0);
+}
+
+} // namespace idem::pg
+
+// Raise 55000 unless the ledger exists and can serve; for idem_create_ledger().
+Datum idem_check_ledger(PG_FUNCTION_ARGS)
+{
+    return idem::pg::guarded([fcinfo] {
+        idem::pg::backend([fcinfo] { idem::pg::open_ledger(fcinfo->flinfo->fn_oid); });
+        return Datum{};
+    });
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+// The server's headers, in one place and always the last include: they define macros such as ERROR, INFO, Min, Max,
+// snprintf and _, which no C++ header behind them would survive.
+extern "C" {
+#include "postgres.h"
+
+#include "access/genam.h"        // index_open
+#include "access/htup_details.h" // heap_form_tuple, heap_deform_tuple
+#include "access/relation.h"     // try_relation_open
+#include "access/xact.h"         // XactReadOnly, GetCurrentTransactionStartTimestamp
+#include "catalog/pg_collation.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h" // get_call_result_type
+#include "mb/pg_wchar.h"
+#include "miscadmin.h" // stack_is_too_deep, PreventCommandIfReadOnly
+#include "nodes/primnodes.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h" // LockTimeout
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+}

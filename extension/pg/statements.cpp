@@ -1,0 +1,141 @@
+#include "statements.h"
+
+#include "boundary.h"
+
+#include "pg.h"
+
+namespace idem::pg {
+namespace {
+
+constexpr int kStatements = static_cast<int>(Statement::count);
+
+struct Plan {
+    SPIPlanPtr plan;
+    bool planned; // has run since it was prepared
+};
+
+// The plans of one ledger; prepared when first used.
+struct Plans {
+    Oid relation;
+    bool stale; // a schema was renamed
+    Plan plans[kStatements];
+};
+
+Plans kept;
+
+constexpr Oid kParameterTypes[kRowColumns] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID,  UUIDOID,       BYTEAOID,
+                                              INT2OID, INT8OID, TEXTOID, JSONBOID, TIMESTAMPTZOID};
+
+#define IDEM_COLUMNS                                                                                                   \
+    "tenant_id, operation, idempotency_key, order_ref, id, request_hash, hash_version, amount_minor, currency, "       \
+    "details, "                                                                                                        \
+    "created_at"
+
+// The text of a statement; %s is the ledger's qualified name.
+const char *statement_text(Statement statement)
+{
+    switch (statement) {
+    case Statement::insert_any:
+        return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+               " ON CONFLICT DO NOTHING RETURNING " IDEM_COLUMNS;
+    case Statement::insert_scope:
+        return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+               " ON CONFLICT (tenant_id, operation, idempotency_key) DO NOTHING RETURNING " IDEM_COLUMNS;
+    case Statement::fetch_scope:
+        return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
+               " AND operation OPERATOR(pg_catalog.=) $2 AND idempotency_key OPERATOR(pg_catalog.=) $3";
+    case Statement::fetch_order:
+        return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
+               " AND operation OPERATOR(pg_catalog.=) $2 AND order_ref OPERATOR(pg_catalog.=) $4";
+    case Statement::count:
+        break;
+    }
+    pg_unreachable();
+}
+
+// A select names only some of the parameters, but is prepared with all so that every statement takes the same values.
+int parameter_count(Statement statement)
+{
+    return statement == Statement::fetch_scope   ? kIdempotencyKey + 1
+           : statement == Statement::fetch_order ? kOrderRef + 1
+                                                 : kRowColumns;
+}
+
+void drop_plans()
+{
+    for (Plan &plan : kept.plans) {
+        if (plan.plan != nullptr) {
+            SPI_freeplan(plan.plan);
+            plan = {};
+        }
+    }
+}
+
+Plan &plan_for(const Ledger &ledger, Statement statement)
+{
+    if (kept.stale || kept.relation != ledger.relation) {
+        kept.stale = false;
+        drop_plans();
+        kept.relation = ledger.relation;
+    }
+    Plan &plan = kept.plans[static_cast<int>(statement)];
+    if (plan.plan == nullptr) {
+        const char *table = quote_qualified_identifier(get_namespace_name(get_rel_namespace(ledger.relation)),
+                                                       get_rel_name(ledger.relation));
+        Oid types[kRowColumns];
+        memcpy(types, kParameterTypes, sizeof types);
+        SPIPlanPtr prepared = SPI_prepare_cursor(psprintf(statement_text(statement), table), parameter_count(statement),
+                                                 types, CURSOR_OPT_GENERIC_PLAN);
+        if (prepared == nullptr) {
+            elog(ERROR, "could not prepare a statement on the ledger: %s", SPI_result_code_string(SPI_result));
+        }
+        SPI_keepplan(prepared);
+        plan = {prepared, false};
+    }
+    return plan;
+}
+
+void forget_schema(Datum, int, uint32)
+{
+    kept.stale = true;
+}
+
+} // namespace
+
+bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result)
+{
+    Plan &plan = plan_for(ledger, statement);
+    Datum values[kRowColumns];
+    char nulls[kRowColumns];
+    for (int i = 0; i < kRowColumns; ++i) {
+        values[i] = row.values[i];
+        nulls[i] = row.nulls[i] ? 'n' : ' ';
+    }
+    // A generic plan made while the table was small would scan all of it, and keep doing so while it grows; under
+    // SERIALIZABLE the scan would also conflict with every writer. So it is planned for the index.
+    int guc_level = 0;
+    if (!plan.planned || !SPI_plan_is_valid(plan.plan)) {
+        guc_level = NewGUCNestLevel();
+        (void)set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    }
+    const int code = SPI_execute_plan(plan.plan, values, nulls, false, 0);
+    if (code < 0) {
+        elog(ERROR, "could not run a statement on the ledger: %s", SPI_result_code_string(code));
+    }
+    plan.planned = true;
+    if (guc_level > 0) {
+        AtEOXact_GUC(true, guc_level);
+    }
+    if (SPI_processed == 0) {
+        return false;
+    }
+    heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, result.values, result.nulls);
+    return true;
+}
+
+void watch_schemas()
+{
+    CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
+}
+
+} // namespace idem::pg

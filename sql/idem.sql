@@ -1,0 +1,204 @@
+\echo Use "CREATE EXTENSION idem" to load this file. \quit
+
+-- The target schema comes first in search_path while this script runs. No object of the script is created with
+-- OR REPLACE or IF NOT EXISTS, so that none that somebody planted is adopted.
+
+CREATE TYPE idem_outcome AS ENUM ('created', 'replayed', 'conflict', 'order_taken', 'invalid');
+
+COMMENT ON TYPE idem_outcome IS
+  'what a call did: created (row inserted now), replayed (the original row), conflict (key used with other parameters), order_taken (order_ref has another transaction), invalid (malformed row of a batch)';
+
+-- The main call
+
+CREATE FUNCTION idem_create_transaction(
+  tenant_id text,
+  idempotency_key text,
+  amount_minor bigint,
+  currency text,
+  details jsonb DEFAULT '{}',
+  operation text DEFAULT 'create-transaction',
+  order_ref text DEFAULT NULL,
+  OUT transaction_id uuid,
+  OUT outcome idem_outcome,
+  OUT amount_minor bigint,
+  OUT currency text,
+  OUT details jsonb,
+  OUT order_ref text,
+  OUT created_at timestamptz)
+RETURNS record
+AS 'MODULE_PATHNAME', 'idem_create_transaction'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION idem_create_transaction(text, text, bigint, text, jsonb, text, text) IS
+  'create a transaction once per tenant, operation and idempotency key, or replay the stored one; ID001 for a changed request, ID002 after idem.busy_timeout, ID003 for an order_ref that has another transaction';
+
+CREATE FUNCTION idem_try_create_transaction(
+  tenant_id text,
+  idempotency_key text,
+  amount_minor bigint,
+  currency text,
+  details jsonb DEFAULT '{}',
+  operation text DEFAULT 'create-transaction',
+  order_ref text DEFAULT NULL,
+  OUT transaction_id uuid,
+  OUT outcome idem_outcome,
+  OUT amount_minor bigint,
+  OUT currency text,
+  OUT details jsonb,
+  OUT order_ref text,
+  OUT created_at timestamptz)
+RETURNS record
+AS 'MODULE_PATHNAME', 'idem_try_create_transaction'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION idem_try_create_transaction(text, text, bigint, text, jsonb, text, text) IS
+  'like idem_create_transaction, but gives outcome conflict or order_taken, with NULL in all other columns, where that raises ID001 or ID003';
+
+-- The fingerprint
+
+CREATE FUNCTION idem_canonical(document jsonb)
+RETURNS text
+AS 'MODULE_PATHNAME', 'idem_canonical'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION idem_canonical(jsonb) IS
+  'canonical form of a JSON document, version 1: RFC 8785 with exact decimal numbers';
+
+CREATE FUNCTION idem_fingerprint(
+  amount_minor bigint,
+  currency text,
+  details jsonb DEFAULT '{}',
+  operation text DEFAULT 'create-transaction',
+  order_ref text DEFAULT NULL)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'idem_fingerprint'
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE;
+
+COMMENT ON FUNCTION idem_fingerprint(bigint, text, jsonb, text, text) IS
+  'fingerprint of a request, version 1: SHA-256 of its canonical form, as stored in request_hash';
+
+-- Administration
+
+CREATE FUNCTION idem_version()
+RETURNS text
+AS 'MODULE_PATHNAME', 'idem_version'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION idem_version() IS 'version of the loaded library; the SQL objects'' version is in pg_extension';
+
+CREATE FUNCTION _idem_check_ledger()
+RETURNS void
+AS 'MODULE_PATHNAME', 'idem_check_ledger'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+REVOKE ALL ON FUNCTION _idem_check_ledger() FROM PUBLIC;
+
+CREATE FUNCTION idem_create_ledger()
+RETURNS regclass
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  home CONSTANT text := (SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'idem');
+  ledger CONSTANT text := home || '.idem_transactions';
+  owner regrole;
+BEGIN
+  SELECT relowner INTO owner FROM pg_class WHERE oid = to_regclass(ledger);
+  IF FOUND THEN
+    IF owner::oid <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
+      RAISE EXCEPTION 'table % already exists and belongs to another role', ledger
+        USING ERRCODE = 'duplicate_table',
+          HINT = 'A ledger is adopted only where the current role owns it. Inspect that table, and rename or drop it.';
+    END IF;
+    EXECUTE format('SELECT %s._idem_check_ledger()', home);
+    RETURN to_regclass(ledger);
+  END IF;
+
+  EXECUTE format($ddl$
+    CREATE TABLE %s (
+      tenant_id text COLLATE "C" NOT NULL,
+      id uuid NOT NULL,
+      operation text COLLATE "C" NOT NULL,
+      idempotency_key text COLLATE "C" NOT NULL,
+      request_hash bytea NOT NULL,
+      hash_version smallint NOT NULL,
+      amount_minor bigint NOT NULL,
+      currency text COLLATE "C" NOT NULL,
+      order_ref text COLLATE "C",
+      details jsonb NOT NULL DEFAULT '{}',
+      created_at timestamptz NOT NULL DEFAULT now(),
+      CONSTRAINT idem_transactions_pkey PRIMARY KEY (tenant_id, id),
+      CONSTRAINT idem_transactions_scope_key UNIQUE (tenant_id, operation, idempotency_key),
+      CONSTRAINT idem_transactions_check CHECK (amount_minor > 0 AND octet_length(request_hash) = 32))$ddl$, ledger);
+  -- Partial: most rows of many users carry no order_ref, and need no entry then.
+  EXECUTE format('CREATE UNIQUE INDEX idem_transactions_order_key ON %s (tenant_id, operation, order_ref) '
+    'WHERE order_ref IS NOT NULL', ledger);
+  EXECUTE format('COMMENT ON TABLE %s IS %L', ledger,
+    'ledger of idem: one row per transaction, append-only; belongs to its owner, not to the extension');
+  RETURN to_regclass(ledger);
+END
+$$;
+
+REVOKE ALL ON FUNCTION idem_create_ledger() FROM PUBLIC;
+
+COMMENT ON FUNCTION idem_create_ledger() IS
+  'create the ledger table idem_transactions, or check the one that the current role owns; gives the table';
+
+CREATE FUNCTION idem_grant(role name)
+RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+  home CONSTANT text := (SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'idem');
+  callable regprocedure;
+BEGIN
+  IF role IS NULL THEN
+    RAISE EXCEPTION 'role must not be null' USING ERRCODE = 'null_value_not_allowed';
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+    RAISE EXCEPTION 'role "%" does not exist', role USING ERRCODE = 'undefined_object';
+  END IF;
+  EXECUTE format('SELECT %s._idem_check_ledger()', home);
+  EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', home, role);
+  EXECUTE format('GRANT SELECT, INSERT ON TABLE %s.idem_transactions TO %I', home, role);
+  FOR callable IN
+    SELECT oid FROM pg_proc
+    WHERE pronamespace = home::regnamespace
+      AND proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_canonical', 'idem_fingerprint',
+        'idem_version')
+  LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', callable, role);
+  END LOOP;
+END
+$$;
+
+REVOKE ALL ON FUNCTION idem_grant(name) FROM PUBLIC;
+
+COMMENT ON FUNCTION idem_grant(name) IS
+  'give a role what an application needs: USAGE of the schema, SELECT and INSERT on the ledger, EXECUTE of the calls; never UPDATE, DELETE or TRUNCATE';
+
+-- Create the ledger, and give it to its owner at once. While a dump is being restored the table comes out of the dump
+-- (the scripts of pg_dump set row_security = off); Citus runs this script on every node, but the table belongs on one.
+DO $$
+DECLARE
+  ledger pg_catalog.regclass;
+BEGIN
+  IF pg_catalog.current_setting('row_security') OPERATOR(pg_catalog.=) 'off'
+    OR EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'citus')
+  THEN
+    RAISE NOTICE 'the ledger was not created'
+      USING HINT = 'If no dump brings it, create it with SELECT idem_create_ledger().';
+    RETURN;
+  END IF;
+  ledger := idem_create_ledger();
+  IF EXISTS (
+    SELECT FROM pg_catalog.pg_depend
+    WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+      AND objid OPERATOR(pg_catalog.=) ledger
+      AND deptype OPERATOR(pg_catalog.=) 'e')
+  THEN
+    EXECUTE pg_catalog.format('ALTER EXTENSION idem DROP TABLE %s', ledger);
+  END IF;
+END
+$$;
