@@ -27,3 +27,38 @@ $(OBJS): $(wildcard extension/core/*.h extension/pg/*.h) Makefile idem.control
 
 sql/idem--$(EXTVERSION).sql: sql/idem.sql idem.control
 	cp $< $@
+
+# For developers; see CONTRIBUTING.md.
+
+.PHONY: unit test demo lint format version-check dist
+
+# The GoogleTest suite of extension/core.
+unit:
+	cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake --build build
+	ctest --test-dir build --output-on-failure
+
+# Everything, on a fresh machine too: installs what is missing, builds, installs, runs all suites.
+test:
+	scripts/test
+
+demo:
+	scripts/demo
+
+lint: version-check
+	scripts/lint
+
+format:
+	clang-format -i $$(git ls-files '*.cpp' '*.h')
+
+# idem.control holds the version; every other place must agree with it.
+version-check:
+	@test "$$(sed -n 's/^ *"version": "\(.*\)",*$$/\1/p' META.json | sort -u)" = "$(EXTVERSION)" || \
+	  { echo "META.json does not say $(EXTVERSION) (twice)"; exit 1; }
+	@test "$$(sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)" = "$(EXTVERSION)" || \
+	  { echo "CHANGELOG.md does not start with $(EXTVERSION)"; exit 1; }
+
+# The archive that PGXN takes.
+dist: version-check
+	mkdir -p dist
+	git archive --format=zip --prefix=idem-$(EXTVERSION)/ -o dist/idem-$(EXTVERSION).zip HEAD

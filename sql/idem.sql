@@ -128,8 +128,7 @@ BEGIN
       details jsonb NOT NULL DEFAULT '{}',
       created_at timestamptz NOT NULL DEFAULT now(),
       CONSTRAINT idem_transactions_pkey PRIMARY KEY (tenant_id, id),
-      CONSTRAINT idem_transactions_scope_key UNIQUE (tenant_id, operation, idempotency_key),
-      CONSTRAINT idem_transactions_check CHECK (amount_minor > 0 AND octet_length(request_hash) = 32))$ddl$, ledger);
+      CONSTRAINT idem_transactions_scope_key UNIQUE (tenant_id, operation, idempotency_key))$ddl$, ledger);
   -- Partial: most rows of many users carry no order_ref, and need no entry then.
   EXECUTE format('CREATE UNIQUE INDEX idem_transactions_order_key ON %s (tenant_id, operation, order_ref) '
     'WHERE order_ref IS NOT NULL', ledger);

@@ -5,14 +5,40 @@
 
 #include <openssl/rand.h>
 
+#include <cstring>
+
 namespace idem::core {
+namespace {
+
+constexpr size_t kRandomOctets = 8; // of one UUID
+
+// Random octets that nobody has been given yet. OpenSSL's generator costs much the same for 8 octets as for a block.
+class RandomPool {
+public:
+    void take(unsigned char *target)
+    {
+        if (used_ == pool_.size()) {
+            if (RAND_bytes(pool_.data(), static_cast<int>(pool_.size())) != 1) {
+                throw Error(sqlstate::kSystemError, "could not get random bytes from OpenSSL");
+            }
+            used_ = 0;
+        }
+        std::memcpy(target, &pool_[used_], kRandomOctets);
+        used_ += kRandomOctets;
+    }
+
+private:
+    std::array<unsigned char, 64 * kRandomOctets> pool_;
+    size_t used_ = pool_.size();
+};
+
+} // namespace
 
 Uuid make_uuid7(int64_t unix_microseconds)
 {
+    static RandomPool random;
     Uuid uuid;
-    if (RAND_bytes(&uuid[8], 8) != 1) {
-        throw Error(sqlstate::kSystemError, "could not get random bytes from OpenSSL");
-    }
+    random.take(&uuid[8]);
     const int64_t milliseconds = unix_microseconds / 1000;
     const int64_t fraction = unix_microseconds % 1000 * 4096 / 1000;
     for (size_t i = 0; i < 6; ++i) {

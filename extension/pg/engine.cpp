@@ -65,6 +65,11 @@ bool equal_text(Datum left, Datum right)
            memcmp(VARDATA_ANY(l), VARDATA_ANY(r), VARSIZE_ANY_EXHDR(l)) == 0;
 }
 
+bool same_id(const Row &left, const Row &right)
+{
+    return memcmp(DatumGetUUIDP(left.values[kId]), DatumGetUUIDP(right.values[kId]), UUID_LEN) == 0;
+}
+
 bool same_scope(const Row &left, const Row &right)
 {
     return backend([&] {
@@ -74,11 +79,14 @@ bool same_scope(const Row &left, const Row &right)
     });
 }
 
-Claim checked_insert(const Row &row, const Row &found)
+// The row as it was stored: the given one, unless a trigger could change it.
+Claim stored_row(const Ledger &ledger, const Row &row, Row &found)
 {
-    if (!same_scope(row, found)) {
-        throw Error(sqlstate::kNotInState, "a trigger changed the scope of the inserted row",
-                    "tenant_id, operation and idempotency_key must be stored as given.");
+    if (!ledger.row_triggers) {
+        found = row;
+    } else if (!fetch(ledger, Statement::fetch_scope, row, found) || !same_id(row, found)) {
+        throw Error(sqlstate::kNotInState, "a trigger changed the scope or the id of the inserted row",
+                    "tenant_id, operation, idempotency_key and id must be stored as given.");
     }
     return Claim::inserted;
 }
@@ -93,14 +101,6 @@ Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
     return Claim::scope_found;
 }
 
-bool has_insert_triggers(const Ledger &ledger)
-{
-    Relation table = relation_open(ledger.relation, NoLock); // locked since open_ledger()
-    const bool has = table->trigdesc != nullptr && table->trigdesc->trig_insert_before_row;
-    relation_close(table, NoLock);
-    return has;
-}
-
 // Every round said "not inserted", and no row was to be seen: raise the reason.
 [[noreturn]] void refuse_unseen(const Ledger &ledger)
 {
@@ -108,7 +108,7 @@ bool has_insert_triggers(const Ledger &ledger)
         throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the stored transaction of this key",
                     "The key is taken by a row that the current role may not see.");
     }
-    if (backend([&] { return has_insert_triggers(ledger); })) {
+    if (ledger.row_triggers) {
         const char *table = backend([&] { return get_rel_name(ledger.relation); });
         const char *index = backend([&] { return get_rel_name(ledger.scope_index); });
         throw Error(sqlstate::kNotInState, "the row was not stored, and no row stands in its way",
@@ -124,13 +124,14 @@ bool has_insert_triggers(const Ledger &ledger)
 
 Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found)
 {
+    const PlanUse use;
     // A bare ON CONFLICT probes every unique index. Without order_ref, and on a table without unique keys of the
     // user's, only the scope can clash.
     const bool only_scope = row.nulls[kOrderRef] && !ledger.further_unique;
     for (int round = 0; round < kRounds; ++round) {
         check_interrupts();
         if (insert(ledger, only_scope ? Statement::insert_scope : Statement::insert_any, row, found)) {
-            return checked_insert(row, found);
+            return stored_row(ledger, row, found);
         }
         if (fetch(ledger, Statement::fetch_scope, row, found)) {
             return checked_fetch(ledger, row, found);
@@ -141,7 +142,7 @@ Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found)
     }
     // A clash on a further unique key never goes away; this insert lets the server report it (23505).
     if (insert(ledger, Statement::insert_scope, row, found)) {
-        return checked_insert(row, found);
+        return stored_row(ledger, row, found);
     }
     refuse_unseen(ledger);
 }

@@ -195,6 +195,7 @@ bool verify(Oid relation, Oid function)
     check_owner(table, function);
     check_columns(table);
     check_indexes(table);
+    ledger.row_triggers = table->trigdesc != nullptr && table->trigdesc->trig_insert_before_row;
     ledger.verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
     relation_close(table, NoLock);
     return true;

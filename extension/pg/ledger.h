@@ -9,6 +9,7 @@ struct Ledger {
     Oid relation = InvalidOid;
     Oid scope_index = InvalidOid; // unique on (tenant_id, operation, idempotency_key)
     bool further_unique = false;  // has unique keys beside its own: twins may clash on them too
+    bool row_triggers = false;    // has BEFORE INSERT row triggers, which may change or suppress a row
     bool verified = false;        // cleared when the server reports a change of the table
 };
 

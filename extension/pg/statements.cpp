@@ -18,49 +18,42 @@ struct Plan {
 struct Plans {
     Oid relation;
     bool stale; // a schema was renamed
+    int users;  // calls that are running, one inside the other
     Plan plans[kStatements];
 };
 
 Plans kept;
 
-constexpr Oid kParameterTypes[kRowColumns] = {TEXTOID, TEXTOID, TEXTOID, TEXTOID,  UUIDOID,       BYTEAOID,
-                                              INT2OID, INT8OID, TEXTOID, JSONBOID, TIMESTAMPTZOID};
+constexpr Oid kParameterTypes[kRowColumns] = {TEXTOID, UUIDOID, TEXTOID, TEXTOID,  BYTEAOID,      INT2OID,
+                                              INT8OID, TEXTOID, TEXTOID, JSONBOID, TIMESTAMPTZOID};
 
 #define IDEM_COLUMNS                                                                                                   \
-    "tenant_id, operation, idempotency_key, order_ref, id, request_hash, hash_version, amount_minor, currency, "       \
-    "details, "                                                                                                        \
-    "created_at"
+    "tenant_id, id, operation, idempotency_key, request_hash, hash_version, amount_minor, currency, order_ref, "       \
+    "details, created_at"
 
-// The text of a statement; %s is the ledger's qualified name.
+// The text of a statement; %s is the ledger's qualified name. Each takes a whole row as its parameters.
 const char *statement_text(Statement statement)
 {
     switch (statement) {
     case Statement::insert_any:
         return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-               " ON CONFLICT DO NOTHING RETURNING " IDEM_COLUMNS;
+               " ON CONFLICT DO NOTHING";
     case Statement::insert_scope:
         return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-               " ON CONFLICT (tenant_id, operation, idempotency_key) DO NOTHING RETURNING " IDEM_COLUMNS;
+               " ON CONFLICT (tenant_id, operation, idempotency_key) DO NOTHING";
     case Statement::fetch_scope:
         return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
-               " AND operation OPERATOR(pg_catalog.=) $2 AND idempotency_key OPERATOR(pg_catalog.=) $3";
+               " AND operation OPERATOR(pg_catalog.=) $3 AND idempotency_key OPERATOR(pg_catalog.=) $4";
     case Statement::fetch_order:
         return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
-               " AND operation OPERATOR(pg_catalog.=) $2 AND order_ref OPERATOR(pg_catalog.=) $4";
+               " AND operation OPERATOR(pg_catalog.=) $3 AND order_ref OPERATOR(pg_catalog.=) $9";
     case Statement::count:
         break;
     }
     pg_unreachable();
 }
 
-// A select names only some of the parameters, but is prepared with all so that every statement takes the same values.
-int parameter_count(Statement statement)
-{
-    return statement == Statement::fetch_scope   ? kIdempotencyKey + 1
-           : statement == Statement::fetch_order ? kOrderRef + 1
-                                                 : kRowColumns;
-}
-
+// Free the plans; they are prepared anew when next used.
 void drop_plans()
 {
     for (Plan &plan : kept.plans) {
@@ -71,9 +64,10 @@ void drop_plans()
     }
 }
 
+// The plan of a statement, prepared unless it is kept.
 Plan &plan_for(const Ledger &ledger, Statement statement)
 {
-    if (kept.stale || kept.relation != ledger.relation) {
+    if ((kept.stale || kept.relation != ledger.relation) && kept.users == 1) {
         kept.stale = false;
         drop_plans();
         kept.relation = ledger.relation;
@@ -84,8 +78,8 @@ Plan &plan_for(const Ledger &ledger, Statement statement)
                                                        get_rel_name(ledger.relation));
         Oid types[kRowColumns];
         memcpy(types, kParameterTypes, sizeof types);
-        SPIPlanPtr prepared = SPI_prepare_cursor(psprintf(statement_text(statement), table), parameter_count(statement),
-                                                 types, CURSOR_OPT_GENERIC_PLAN);
+        SPIPlanPtr prepared =
+            SPI_prepare_cursor(psprintf(statement_text(statement), table), kRowColumns, types, CURSOR_OPT_GENERIC_PLAN);
         if (prepared == nullptr) {
             elog(ERROR, "could not prepare a statement on the ledger: %s", SPI_result_code_string(SPI_result));
         }
@@ -101,6 +95,16 @@ void forget_schema(Datum, int, uint32)
 }
 
 } // namespace
+
+PlanUse::PlanUse()
+{
+    ++kept.users;
+}
+
+PlanUse::~PlanUse()
+{
+    --kept.users;
+}
 
 bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result)
 {
@@ -118,7 +122,7 @@ bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Ro
         guc_level = NewGUCNestLevel();
         (void)set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
     }
-    const int code = SPI_execute_plan(plan.plan, values, nulls, false, 0);
+    const int code = SPI_execute_plan(plan.plan, values, nulls, false, 1);
     if (code < 0) {
         elog(ERROR, "could not run a statement on the ledger: %s", SPI_result_code_string(code));
     }
@@ -126,11 +130,10 @@ bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Ro
     if (guc_level > 0) {
         AtEOXact_GUC(true, guc_level);
     }
-    if (SPI_processed == 0) {
-        return false;
+    if (SPI_processed > 0 && SPI_tuptable != nullptr) {
+        heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, result.values, result.nulls);
     }
-    heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, result.values, result.nulls);
-    return true;
+    return SPI_processed > 0;
 }
 
 void watch_schemas()

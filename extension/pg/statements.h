@@ -6,17 +6,18 @@
 
 namespace idem::pg {
 
-/// The ledger's columns in the order of the insert statements' parameters and of the rows that come back.
+/// The ledger's columns in the order of the table, which is that of the insert statements' parameters and of the rows
+/// that come back: a select of all columns in their order needs no projection.
 enum RowColumn {
     kTenantId,
+    kId,
     kOperation,
     kIdempotencyKey,
-    kOrderRef,
-    kId,
     kRequestHash,
     kHashVersion,
     kAmountMinor,
     kCurrency,
+    kOrderRef,
     kDetails,
     kCreatedAt,
     kRowColumns
@@ -36,10 +37,19 @@ enum class Statement {
     count
 };
 
-/// Run a statement on the ledger with the values of `row`. Returns whether there is a result row, and puts it into
-/// `result`. Its plan is made once per backend. Needs an SPI connection; sees what is committed now (READ COMMITTED).
-/// Server code.
+/// Run a statement on the ledger with the values of `row`. Returns whether it inserted or found a row; a found one is
+/// put into `result`. Its plan is made once per backend. Needs an SPI connection; sees what is committed now (READ
+/// COMMITTED). Server code.
 bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result);
+
+/// Held while statements run. A trigger on the ledger may call idem again: plans in use must not be freed under it.
+class PlanUse {
+public:
+    PlanUse();
+    ~PlanUse();
+    PlanUse(const PlanUse &) = delete;
+    PlanUse &operator=(const PlanUse &) = delete;
+};
 
 /// Have the server report a renamed schema, which the kept plans name; once per process.
 void watch_schemas();
