@@ -21,7 +21,13 @@ PROVE_TESTS     = regress/t/*.pl
 
 PG_CONFIG      ?= pg_config
 PGXS           := $(shell $(PG_CONFIG) --pgxs)
+ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
+else
+all install installcheck:
+	@echo "PostgreSQL's development files are missing: run scripts/setup build, or name a pg_config in PG_CONFIG." >&2
+	@exit 1
+endif
 
 $(OBJS): $(wildcard extension/core/*.h extension/pg/*.h) Makefile idem.control
 

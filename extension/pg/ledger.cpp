@@ -67,7 +67,8 @@ void check_owner(Relation table, Oid function)
     ReleaseSysCache(tuple);
     const Oid owner = table->rd_rel->relowner;
     if (owner != installer && !pg_namespace_ownercheck(RelationGetNamespace(table), owner)) {
-        refuse(table, "Its owner owns neither the extension nor the schema.");
+        refuse(table, "Its owner owns neither the extension nor the schema.",
+               "Inspect the table; if it is the right one, give it to the owner of the extension.");
     }
 }
 
@@ -155,6 +156,10 @@ void check_indexes(Relation table)
         } else if (protects && has_columns(index, kOrderKey) && covers_every_order(index)) {
             has_order_index = true;
         } else if ((form->indisunique || form->indisexclusion) && !holds_the_id(index)) {
+            if (!form->indimmediate) { // the insert could not yield to a twin that clashes on it
+                refuse(table, psprintf("Constraint %s is deferrable.", RelationGetRelationName(index)),
+                       "Make the constraint NOT DEFERRABLE.");
+            }
             further_unique = true;
         }
         index_close(index, NoLock);
