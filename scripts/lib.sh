@@ -49,7 +49,7 @@ become_server_user() {
 build_and_install() {
     local make=(make -s -C "$root" "PG_CONFIG=$pg_config")
     say "building idem for $("$pg_config" --version)"
-    "${make[@]}" -j2 all
+    "${make[@]}" -j2 all || return
     say "installing idem into $("$pg_config" --pkglibdir)"
     if [ -w "$("$pg_config" --pkglibdir)" ] && [ -w "$("$pg_config" --sharedir)/extension" ]; then
         "${make[@]}" install
