@@ -186,8 +186,6 @@ BEGIN
   IF pg_catalog.current_setting('row_security') OPERATOR(pg_catalog.=) 'off'
     OR EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'citus')
   THEN
-    RAISE NOTICE 'the ledger was not created'
-      USING HINT = 'If no dump brings it, create it with SELECT idem_create_ledger().';
     RETURN;
   END IF;
   ledger := idem_create_ledger();

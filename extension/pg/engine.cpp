@@ -22,23 +22,25 @@ constexpr int kRounds = 6;
 // that extends the table, so that the shortest wait is a little longer than those.
 constexpr int kShortestWaitMs = 10;
 
-// Whether idem.busy_timeout ends a wait before the session's own lock_timeout would.
-bool limits_wait()
+// The lock_timeout that brings idem.busy_timeout about; 0 where there is none, or the session's own ends a wait before.
+int busy_limit()
 {
-    return busy_timeout >= 0 && (LockTimeout == 0 || busy_timeout < LockTimeout);
+    const int limit = busy_timeout < 0 ? 0 : std::max(busy_timeout, kShortestWaitMs);
+    return LockTimeout > 0 && LockTimeout <= limit ? 0 : limit;
 }
 
 // Run an insert under idem.busy_timeout.
 bool insert(const Ledger &ledger, Statement statement, const Row &row, Row &found)
 {
-    if (!limits_wait()) {
+    const int limit = busy_limit();
+    if (limit == 0) {
         return backend([&] { return run_statement(ledger, statement, row, found); });
     }
     try {
         return backend([&] {
             const int guc_level = NewGUCNestLevel();
-            const char *limit = psprintf("%d", std::max(busy_timeout, kShortestWaitMs));
-            (void)set_config_option("lock_timeout", limit, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+            (void)set_config_option("lock_timeout", psprintf("%d", limit), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                                    true, 0, false);
             const bool inserted = run_statement(ledger, statement, row, found);
             AtEOXact_GUC(true, guc_level);
             return inserted;

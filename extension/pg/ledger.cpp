@@ -3,6 +3,7 @@
 #include "boundary.h"
 
 #include "pg.h"
+#include "version.h"
 
 extern "C" {
 #pragma GCC visibility push(default)
@@ -66,7 +67,7 @@ void check_owner(Relation table, Oid function)
     const Oid installer = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->proowner;
     ReleaseSysCache(tuple);
     const Oid owner = table->rd_rel->relowner;
-    if (owner != installer && !pg_namespace_ownercheck(RelationGetNamespace(table), owner)) {
+    if (owner != installer && !owns_schema(owner, RelationGetNamespace(table))) {
         refuse(table, "Its owner owns neither the extension nor the schema.",
                "Inspect the table; if it is the right one, give it to the owner of the extension.");
     }
@@ -184,13 +185,13 @@ void forget_on_change(Datum, Oid relation)
     }
 }
 
-// Verify the locked table; false where it is gone by now.
-bool verify(Oid relation, Oid function)
+// Verify the locked table; false where it is no longer the one of that name, as after a wait for who replaced it.
+bool verify(Oid relation, Oid schema, Oid function)
 {
-    Relation table = try_relation_open(relation, NoLock);
-    if (table == nullptr) {
+    if (get_relname_relid(kLedgerName, schema) != relation) {
         return false;
     }
+    Relation table = relation_open(relation, NoLock);
     if (table->rd_rel->relkind != RELKIND_RELATION && table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) {
         refuse(table, "It is not a table.");
     }
@@ -220,7 +221,7 @@ const Ledger &open_ledger(Oid function)
                             errhint("Create it with SELECT %s.idem_create_ledger().", schema_name)));
         }
         LockRelationOid(relation, RowExclusiveLock);
-        if ((ledger.verified && ledger.relation == relation) || verify(relation, function)) {
+        if ((ledger.verified && ledger.relation == relation) || verify(relation, schema, function)) {
             return ledger;
         }
         UnlockRelationOid(relation, RowExclusiveLock);

@@ -7,11 +7,12 @@ extern "C" {
 
 #include "access/genam.h"        // index_open
 #include "access/htup_details.h" // heap_form_tuple, heap_deform_tuple
-#include "access/relation.h"     // try_relation_open
+#include "access/relation.h"     // relation_open
 #include "access/xact.h"         // XactReadOnly, GetCurrentTransactionStartTimestamp
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
