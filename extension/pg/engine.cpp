@@ -139,7 +139,8 @@ Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found)
             return checked_fetch(ledger, row, found);
         }
         if (!row.nulls[kOrderRef] && fetch(ledger, Statement::fetch_order, row, found)) {
-            return Claim::order_found;
+            // A row that appeared after the look for the scope is its twin, not another order.
+            return same_scope(row, found) ? Claim::scope_found : Claim::order_found;
         }
     }
     // A clash on a further unique key never goes away; this insert lets the server report it (23505).

@@ -2,6 +2,7 @@
 #include "boundary.h"
 #include "guc.h"
 #include "ledger.h"
+#include "statements.h"
 
 #include "pg.h"
 
@@ -21,6 +22,7 @@ void _PG_init(void)
         idem::pg::backend([] {
             idem::pg::define_settings();
             idem::pg::watch_ledger();
+            idem::pg::watch_schemas();
         });
     });
 }

@@ -17,8 +17,10 @@ struct Plan {
 // The plans of one ledger; prepared when first used.
 struct Plans {
     Oid relation;
-    bool stale; // a schema was renamed
-    int users;  // calls that are running, one inside the other
+    Oid schema;
+    NameData schema_name; // that the plans' texts hold
+    bool schema_changed;  // since the name was last compared
+    int users;            // calls that are running, one inside the other
     Plan plans[kStatements];
 };
 
@@ -53,8 +55,21 @@ const char *statement_text(Statement statement)
     pg_unreachable();
 }
 
-// Free the plans; they are prepared anew when next used.
-void drop_plans()
+// Whether the schema has another name than in the plans' texts.
+bool schema_renamed()
+{
+    if (kept.schema_changed) {
+        const char *name = get_namespace_name(kept.schema);
+        if (name == nullptr || strcmp(name, NameStr(kept.schema_name)) != 0) {
+            return true;
+        }
+        kept.schema_changed = false;
+    }
+    return false;
+}
+
+// Free the plans, and have them prepared anew for this ledger.
+void start_over(Oid relation)
 {
     for (Plan &plan : kept.plans) {
         if (plan.plan != nullptr) {
@@ -62,20 +77,21 @@ void drop_plans()
             plan = {};
         }
     }
+    kept.relation = relation;
+    kept.schema = get_rel_namespace(relation);
+    namestrcpy(&kept.schema_name, get_namespace_name(kept.schema));
+    kept.schema_changed = false;
 }
 
 // The plan of a statement, prepared unless it is kept.
 Plan &plan_for(const Ledger &ledger, Statement statement)
 {
-    if ((kept.stale || kept.relation != ledger.relation) && kept.users == 1) {
-        kept.stale = false;
-        drop_plans();
-        kept.relation = ledger.relation;
+    if ((kept.relation != ledger.relation || schema_renamed()) && kept.users == 1) {
+        start_over(ledger.relation);
     }
     Plan &plan = kept.plans[static_cast<int>(statement)];
     if (plan.plan == nullptr) {
-        const char *table = quote_qualified_identifier(get_namespace_name(get_rel_namespace(ledger.relation)),
-                                                       get_rel_name(ledger.relation));
+        const char *table = quote_qualified_identifier(NameStr(kept.schema_name), get_rel_name(ledger.relation));
         Oid types[kRowColumns];
         memcpy(types, kParameterTypes, sizeof types);
         SPIPlanPtr prepared =
@@ -89,9 +105,9 @@ Plan &plan_for(const Ledger &ledger, Statement statement)
     return plan;
 }
 
-void forget_schema(Datum, int, uint32)
+void note_schema_change(Datum, int, uint32)
 {
-    kept.stale = true;
+    kept.schema_changed = true;
 }
 
 } // namespace
@@ -127,6 +143,11 @@ bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Ro
         elog(ERROR, "could not run a statement on the ledger: %s", SPI_result_code_string(code));
     }
     plan.planned = true;
+    if (schema_renamed()) { // just now: an invalid plan was analysed anew, and may have met another table of that name
+        ereport(ERROR,
+                (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("the ledger's schema was renamed concurrently"),
+                 errhint("Retry the whole transaction with the same key.")));
+    }
     if (guc_level > 0) {
         AtEOXact_GUC(true, guc_level);
     }
@@ -138,7 +159,7 @@ bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Ro
 
 void watch_schemas()
 {
-    CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
+    CacheRegisterSyscacheCallback(NAMESPACEOID, note_schema_change, 0);
 }
 
 } // namespace idem::pg
