@@ -13,9 +13,9 @@ PG_CXXFLAGS     = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wno-register -Wn
 SHLIB_LINK      = -lstdc++ -lcrypto
 
 REGRESS         = $(patsubst regress/sql/%.sql,%,$(sort $(wildcard regress/sql/*.sql)))
-REGRESS_OPTS    = --inputdir=regress --load-extension=idem
+REGRESS_OPTS    = --no-locale --encoding=UTF8 --inputdir=regress --load-extension=idem
 ISOLATION       = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
-ISOLATION_OPTS  = --inputdir=regress --outputdir=. --load-extension=idem
+ISOLATION_OPTS  = --no-locale --encoding=UTF8 --inputdir=regress --outputdir=. --load-extension=idem
 TAP_TESTS       = 1
 PROVE_TESTS     = regress/t/*.pl
 

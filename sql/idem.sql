@@ -162,9 +162,12 @@ BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', home, role);
   EXECUTE format('GRANT SELECT, INSERT ON TABLE %s.idem_transactions TO %I', home, role);
   FOR callable IN
-    SELECT oid FROM pg_proc
-    WHERE pronamespace = home::regnamespace
-      AND proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_canonical', 'idem_fingerprint',
+    SELECT p.oid
+    FROM pg_extension e
+    JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+    JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+    WHERE e.extname = 'idem'
+      AND p.proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_canonical', 'idem_fingerprint',
         'idem_version')
   LOOP
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', callable, role);

@@ -81,12 +81,22 @@ bool same_scope(const Row &left, const Row &right)
     });
 }
 
-// The row as it was stored: the given one, unless a trigger could change it.
+bool hidden_by_policies(const Ledger &ledger)
+{
+    return backend([&] { return check_enable_rls(ledger.relation, InvalidOid, true) == RLS_ENABLED; });
+}
+
+// The row as it was stored: the given one, unless a trigger may have changed it or a policy hides it from its maker,
+// who could then never replay it.
 Claim stored_row(const Ledger &ledger, const Row &row, Row &found)
 {
-    if (!ledger.row_triggers) {
+    if (!ledger.row_triggers && !ledger.row_security) {
         found = row;
     } else if (!fetch(ledger, Statement::fetch_scope, row, found) || !same_id(row, found)) {
+        if (hidden_by_policies(ledger)) {
+            throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the new transaction",
+                        "The current role may insert the row, but not see it.");
+        }
         throw Error(sqlstate::kNotInState, "a trigger changed the scope or the id of the inserted row",
                     "tenant_id, operation, idempotency_key and id must be stored as given.");
     }
@@ -106,7 +116,7 @@ Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
 // Every round said "not inserted", and no row was to be seen: raise the reason.
 [[noreturn]] void refuse_unseen(const Ledger &ledger)
 {
-    if (backend([&] { return check_enable_rls(ledger.relation, InvalidOid, true) == RLS_ENABLED; })) {
+    if (hidden_by_policies(ledger)) {
         throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the stored transaction of this key",
                     "The key is taken by a row that the current role may not see.");
     }

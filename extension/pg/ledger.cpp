@@ -154,7 +154,8 @@ void check_indexes(Relation table)
         const bool protects = form->indisunique && form->indisvalid && form->indisready && form->indimmediate;
         if (protects && has_columns(index, kScopeKey) && RelationGetIndexPredicate(index) == NIL) {
             scope_index = lfirst_oid(cell);
-        } else if (protects && has_columns(index, kOrderKey) && covers_every_order(index)) {
+        } else if (protects && has_columns(index, kOrderKey) && covers_every_order(index) &&
+                   !form->indnullsnotdistinct) {
             has_order_index = true;
         } else if ((form->indisunique || form->indisexclusion) && !holds_the_id(index)) {
             if (!form->indimmediate) { // the insert could not yield to a twin that clashes on it
@@ -177,11 +178,33 @@ void check_indexes(Relation table)
     ledger.further_unique = further_unique;
 }
 
-void forget_on_change(Datum, Oid relation)
+void forget()
+{
+    ledger.verified = false;
+    ++changes;
+}
+
+void forget_relation(Datum, Oid relation)
 {
     if (relation == ledger.relation || !OidIsValid(relation)) {
-        ledger.verified = false;
-        ++changes;
+        forget();
+    }
+}
+
+// The owner of a schema counts in check_owner().
+void forget_schema(Datum, int, uint32)
+{
+    forget();
+}
+
+// INSERT ... ON CONFLICT is not possible on a table with such rules.
+void check_rules(Relation table)
+{
+    for (int i = 0; table->rd_rules != nullptr && i < table->rd_rules->numLocks; ++i) {
+        const CmdType event = table->rd_rules->rules[i]->event;
+        if (event == CMD_INSERT || event == CMD_UPDATE) {
+            refuse(table, "It has a rule for INSERT or UPDATE.", "Use a trigger instead of the rule.");
+        }
     }
 }
 
@@ -200,7 +223,9 @@ bool verify(Oid relation, Oid schema, Oid function)
     const uint64 seen = changes;
     check_owner(table, function);
     check_columns(table);
+    check_rules(table);
     check_indexes(table);
+    ledger.row_security = table->rd_rel->relrowsecurity;
     ledger.row_triggers = table->trigdesc != nullptr && table->trigdesc->trig_insert_before_row;
     ledger.verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
     relation_close(table, NoLock);
@@ -230,7 +255,8 @@ const Ledger &open_ledger(Oid function)
 
 void watch_ledger()
 {
-    CacheRegisterRelcacheCallback(forget_on_change, 0);
+    CacheRegisterRelcacheCallback(forget_relation, 0);
+    CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
 }
 
 } // namespace idem::pg

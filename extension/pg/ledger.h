@@ -10,6 +10,7 @@ struct Ledger {
     Oid scope_index = InvalidOid; // unique on (tenant_id, operation, idempotency_key)
     bool further_unique = false;  // has unique keys beside its own: twins may clash on them too
     bool row_triggers = false;    // has BEFORE INSERT row triggers, which may change or suppress a row
+    bool row_security = false;    // has policies, which may hide a row from who inserted it
     bool verified = false;        // cleared when the server reports a change of the table
 };
 
@@ -18,7 +19,7 @@ struct Ledger {
 /// rests on. The finding is kept until the table changes. Server code. Raises 55000, naming what is missing.
 const Ledger &open_ledger(Oid function);
 
-/// Have the server report changes of tables to this file; once per process.
+/// Have the server report changes of tables and schemas to this file; once per process.
 void watch_ledger();
 
 } // namespace idem::pg

@@ -21,6 +21,7 @@ extern "C" {
 #include "mb/pg_wchar.h"
 #include "miscadmin.h" // stack_is_too_deep, PreventCommandIfReadOnly
 #include "nodes/primnodes.h"
+#include "rewrite/prs2lock.h" // rules
 #include "storage/lmgr.h"
 #include "storage/proc.h" // LockTimeout
 #include "utils/acl.h"

@@ -104,5 +104,17 @@ CREATE SCHEMA regress_idem AUTHORIZATION regress_idem_mallory;
 CREATE EXTENSION idem SCHEMA regress_idem;
 ALTER TABLE regress_idem.idem_transactions OWNER TO regress_idem_mallory;
 SELECT outcome FROM regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+-- It may no longer once the schema is another's, also for a session that knows the ledger.
+ALTER SCHEMA regress_idem OWNER TO CURRENT_USER;
+SELECT regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+ROLLBACK;
+
+-- A function of another role in the same schema is not granted along.
+BEGIN;
+CREATE FUNCTION public.idem_version(int) RETURNS int LANGUAGE sql AS 'SELECT 1';
+REVOKE ALL ON FUNCTION public.idem_version(int) FROM PUBLIC;
+CREATE ROLE regress_idem_app;
+SELECT idem_grant('regress_idem_app');
+SELECT has_function_privilege('regress_idem_app', 'public.idem_version(int)', 'EXECUTE');
 ROLLBACK;
 DROP ROLE regress_idem_mallory;

@@ -82,6 +82,16 @@ SELECT index, pg_temp.orders(index) FROM unnest(ARRAY[
   'CREATE UNIQUE INDEX ON idem_transactions (tenant_id, operation, order_ref) WHERE order_ref IS NOT NULL AND amount_minor > 5',
   'CREATE UNIQUE INDEX ON idem_transactions (tenant_id, operation, order_ref) WHERE currency IS NOT NULL',
   'ALTER TABLE idem_transactions ADD UNIQUE (tenant_id, operation, order_ref) DEFERRABLE']) WITH ORDINALITY AS u(index, n) ORDER BY n;
+
+-- Rules, which ON CONFLICT cannot work with.
+SELECT pg_temp.refusal('CREATE RULE r AS ON INSERT TO idem_transactions DO INSTEAD NOTHING') AS insert_rule,
+  pg_temp.refusal('CREATE RULE r AS ON UPDATE TO idem_transactions DO ALSO NOTHING') AS update_rule,
+  pg_temp.refusal('CREATE RULE r AS ON DELETE TO idem_transactions DO INSTEAD NOTHING') AS delete_rule;
+
+-- An order key to which two requests without an order are the same one.
+SELECT pg_temp.refusal('DROP INDEX idem_transactions_order_key',
+  'ALTER TABLE idem_transactions ADD UNIQUE NULLS NOT DISTINCT (tenant_id, operation, order_ref)') AS nulls_not_distinct;
+
 DROP FUNCTION pg_temp.scope;
 DROP FUNCTION pg_temp.orders;
 

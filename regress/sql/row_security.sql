@@ -61,7 +61,10 @@ SELECT idem_try_create_transaction('t1', 'k2', 1, 'EUR', order_ref => 'o1');
 SELECT idem_create_transaction('t1', 'k1', 1, 'EUR');
 SELECT idem_create_transaction('t1', 'k2', 1, 'EUR', order_ref => 'o1');
 \set VERBOSITY sqlstate
-SELECT outcome FROM idem_create_transaction('t1', 'k3', 1, 'EUR');
+-- A row that its maker would not see is not made, with an order or without.
+SELECT idem_create_transaction('t1', 'k3', 1, 'EUR', '{"hidden": 1}');
+SELECT idem_create_transaction('t1', 'k3', 1, 'EUR', '{"hidden": 1}', order_ref => 'o3');
+SELECT outcome FROM idem_create_transaction('t1', 'k3', 1, 'EUR', order_ref => 'o3');
 RESET ROLE;
 SELECT idempotency_key FROM idem_transactions ORDER BY 1;
 DROP POLICY see ON idem_transactions;
