@@ -237,6 +237,20 @@ TEST(DifferencePath, EscapesControlCharacters)
     EXPECT_EQ(path_of("\x1b[2J"), R"($."\u001b[2J")");
 }
 
+TEST(DifferencePath, EscapesControlCharactersThatJsonLeavesAlone)
+{
+    EXPECT_EQ(path_of("\x7f"), R"($."\u007f")");
+    EXPECT_EQ(path_of("a\u009b2Jb"), R"($."a\u009b2Jb")");
+    for (char32_t control = 0x80; control < 0xA0; ++control) {
+        const char last = "0123456789abcdef"[control % 16];
+        EXPECT_EQ(path_of(utf8(control)), std::string("$.\"\\u00") + (control < 0x90 ? '8' : '9') + last + "\"");
+    }
+    EXPECT_EQ(path_of("a\u2028b\u2029"), R"($."a\u2028b\u2029")");
+    for (const char *name : {"\u00a0", "\u00bf", "\u00c2", "\u2027", "\u202a", "\u2068", "\u3028", "~"}) {
+        EXPECT_EQ(path_of(name), "$.\"" + std::string(name) + "\"");
+    }
+}
+
 TEST(DifferencePath, KeepsUpToAHundredAndSixtyOctets)
 {
     EXPECT_EQ(path_of(std::string(158, 'n')), "$." + std::string(158, 'n'));
