@@ -1,0 +1,128 @@
+# One session with very many calls stays as small as it was.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+
+use IdemTest;
+use Test::More;
+
+my $calls = 1_000_000;
+my $conflicts = 100_000;
+my $limit = 10 * 1024 * 1024;
+
+my $node = new_server('memory', conf => "max_wal_size = 4GB\nautovacuum = off\n");
+my $has_proc = -r '/proc/self/status';
+
+# The memory of this session: what the server counts, and what the kernel counts (0 where there is no /proc).
+$node->safe_psql(
+    'postgres', q{
+    CREATE FUNCTION contexts() RETURNS bigint LANGUAGE sql AS
+        'SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts';
+    CREATE FUNCTION anonymous() RETURNS bigint LANGUAGE sql AS $$}
+        . (
+        $has_proc
+        ? q{SELECT 1024 * substring(pg_read_file('/proc/self/status'), 'RssAnon:\s+(\d+) kB')::bigint}
+        : q{SELECT 0::bigint}
+        )
+        . q{$$}
+);
+
+# Run a block that raises the growth of both measures as NOTICE "growth <contexts> <anonymous>"; check them.
+sub check_growth
+{
+    my ($name, $block) = @_;
+    my ($out, $err);
+    $node->psql('postgres', "SET client_min_messages = notice; DO \$do\$ $block \$do\$", stdout => \$out,
+        stderr => \$err);
+    like($err, qr/growth -?\d+ -?\d+/, "$name end well") or diag($err);
+    my ($contexts, $anonymous) = $err =~ /growth (-?\d+) (-?\d+)/;
+    cmp_ok($contexts  // $limit, '<', $limit, "$name grow the memory contexts by less than 10 MB");
+    cmp_ok($anonymous // $limit, '<', $limit, "$name grow the process by less than 10 MB");
+    note("growth of $name: $contexts octets in contexts, $anonymous octets of the process");
+    return;
+}
+
+# H58: half of the calls replay, all in one transaction.
+check_growth(
+    "$calls calls in one transaction", qq{
+    DECLARE
+        contexts bigint;
+        anonymous bigint;
+        answer record;
+        created int := 0;
+    BEGIN
+        FOR i IN 1 .. $calls LOOP
+            SELECT * INTO STRICT answer FROM idem_create_transaction('memory', 'k' || (i + 1) / 2, 1000, 'EUR',
+                jsonb_build_object('n', (i + 1) / 2, 'list', '[1.50, true, null]'::jsonb, 'text', repeat('x', 950)),
+                order_ref => 'o' || (i + 1) / 2);
+            created := created + (answer.outcome = 'created')::int;
+            IF i = 10000 THEN
+                contexts := contexts();
+                anonymous := anonymous();
+            END IF;
+        END LOOP;
+        IF created <> $calls / 2 THEN
+            RAISE EXCEPTION '% created', created;
+        END IF;
+        RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
+    END}
+);
+
+# H57: errors are caught, and leave nothing.
+check_growth(
+    "$conflicts conflicts", qq{
+    DECLARE
+        contexts bigint;
+        anonymous bigint;
+        caught int := 0;
+    BEGIN
+        FOR i IN 1 .. $conflicts LOOP
+            BEGIN
+                PERFORM idem_create_transaction('memory', 'k' || i, 999, 'EUR',
+                    jsonb_build_object('n', i, 'x', repeat('y', 950)));
+            EXCEPTION WHEN SQLSTATE 'ID001' THEN
+                caught := caught + 1;
+            END;
+            IF i = 1000 THEN
+                contexts := contexts();
+                anonymous := anonymous();
+            END IF;
+        END LOOP;
+        IF caught <> $conflicts THEN
+            RAISE EXCEPTION '% caught', caught;
+        END IF;
+        RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
+    END}
+);
+
+# So do requests that are refused before anything is looked up.
+check_growth(
+    "$conflicts refusals", qq{
+    DECLARE
+        contexts bigint;
+        anonymous bigint;
+        caught int := 0;
+    BEGIN
+        FOR i IN 1 .. $conflicts LOOP
+            BEGIN
+                PERFORM idem_create_transaction('memory', repeat('k', 256), 1000, 'EUR', jsonb_build_object('n', i));
+            EXCEPTION WHEN invalid_parameter_value THEN
+                caught := caught + 1;
+            END;
+            IF i = 1000 THEN
+                contexts := contexts();
+                anonymous := anonymous();
+            END IF;
+        END LOOP;
+        IF caught <> $conflicts THEN
+            RAISE EXCEPTION '% caught', caught;
+        END IF;
+        RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
+    END}
+);
+
+$node->stop;
+done_testing();
