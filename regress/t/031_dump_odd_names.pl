@@ -68,13 +68,13 @@ copy_database('odd', 'left_behind');
 $node->safe_psql('left_behind', "CREATE EXTENSION idem SCHEMA $schema");
 is(replay('left_behind'), $first, 'the ledger that was left there is adopted');
 
-# Row security of the user's.
+# Row security of the user's, in dumps that keep it switched off and in those that leave it on.
 $node->safe_psql(
     'source', qq{
     ALTER TABLE $schema.idem_transactions ENABLE ROW LEVEL SECURITY;
     CREATE POLICY own_tenant ON $schema.idem_transactions USING (tenant_id = current_setting('app.tenant', true));}
 );
-for my $option ('--no-sync')
+for my $option ('--no-sync', '--enable-row-security')
 {
     my $dbname = $option =~ /enable/ ? 'policies_on' : 'policies_off';
     copy_database('source', $dbname, $option);
