@@ -1,0 +1,68 @@
+-- H17: nondeterministic collations, of a column or beside the ledger, never get into a comparison of the extension.
+-- Silent where the server knows no ICU collations.
+SELECT count(*) > 0 AS icu FROM pg_collation WHERE collprovider = 'i' \gset
+\if :icu
+CREATE COLLATION regress_loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+
+-- A column of the ledger that compares loosely is refused, and named.
+DO $$
+DECLARE
+  key_column text;
+  said text;
+BEGIN
+  FOREACH key_column IN ARRAY ARRAY['tenant_id', 'operation', 'idempotency_key', 'order_ref', 'currency'] LOOP
+    BEGIN
+      EXECUTE format('ALTER TABLE idem_transactions ALTER %I TYPE text COLLATE regress_loose', key_column);
+      PERFORM idem_create_transaction('t', 'k', 1, 'EUR');
+      RAISE 'the call was served with a loose %', key_column USING ERRCODE = 'assert_failure';
+    EXCEPTION WHEN object_not_in_prerequisite_state THEN
+      GET STACKED DIAGNOSTICS said = PG_EXCEPTION_DETAIL;
+      ASSERT said = format('Column %s must have the collation "C".', key_column), said;
+    END;
+  END LOOP;
+END $$;
+
+-- A loose unique index on the columns of the scope does not count as the ledger's.
+DO $$
+BEGIN
+  ALTER TABLE idem_transactions DROP CONSTRAINT idem_transactions_scope_key;
+  CREATE UNIQUE INDEX ON idem_transactions (tenant_id, operation, idempotency_key COLLATE regress_loose);
+  PERFORM idem_create_transaction('t', 'k', 1, 'EUR');
+  RAISE 'the call was served with a loose index' USING ERRCODE = 'assert_failure';
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+  NULL;
+END $$;
+
+-- A loose column of the user's, with a unique key of its own, changes nothing: keys stay apart by case.
+BEGIN;
+DO $$
+BEGIN
+  ALTER TABLE idem_transactions ADD note text COLLATE regress_loose UNIQUE;
+  ASSERT (SELECT array_agg(f.outcome::text ORDER BY k) = '{created,created}'
+          FROM unnest(ARRAY['k', 'K']) k, LATERAL idem_create_transaction('t', k, 1, 'EUR') f);
+  ASSERT (SELECT outcome = 'replayed' FROM idem_create_transaction('t', 'K', 1, 'EUR'));
+END $$;
+ROLLBACK;
+DROP COLLATION regress_loose;
+
+-- A database whose default is ICU's: everything that the extension runs works there.
+SELECT current_database() AS home \gset
+CREATE DATABASE regress_idem_icu TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C';
+\connect regress_idem_icu
+SET client_min_messages = warning;
+CREATE EXTENSION idem;
+CREATE ROLE regress_idem_app;
+DO $$
+BEGIN
+  PERFORM idem_create_ledger();
+  PERFORM idem_grant('regress_idem_app');
+  ASSERT (SELECT array_agg(f.outcome::text ORDER BY k COLLATE "C") = '{created,created,created}'
+          FROM unnest(ARRAY['a', 'A', 'ä']) k, LATERAL idem_create_transaction('t', k, 1, 'EUR', order_ref => k) f);
+  ASSERT (SELECT outcome = 'replayed' FROM idem_create_transaction('t', 'A', 1, 'EUR', order_ref => 'A'));
+  ASSERT (SELECT outcome = 'order_taken' FROM idem_try_create_transaction('t', 'b', 1, 'EUR', order_ref => 'a'));
+  ASSERT idem_canonical('{"ä": 1, "a": 2, "Z": 3}') = '{"Z":3,"a":2,"ä":1}';
+END $$;
+\connect :home
+DROP DATABASE regress_idem_icu;
+DROP ROLE regress_idem_app;
+\endif
