@@ -2,10 +2,11 @@
 
 #include "../core/errcodes.h"
 #include "boundary.h"
+#include "encoding.h"
 #include "guc.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <string>
 
 #include "pg.h"
 
@@ -103,11 +104,18 @@ Claim stored_row(const Ledger &ledger, const Row &row, Row &found)
     return Claim::inserted;
 }
 
+// A relation's name, for a message.
+std::string relation_name(Oid relation)
+{
+    const char *name = backend([relation] { return get_rel_name(relation); });
+    return std::string(to_utf8(name != nullptr ? name : "?"));
+}
+
 Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
 {
     if (!same_scope(row, found)) {
-        const char *index = backend([&] { return get_rel_name(ledger.scope_index); });
-        throw Error(sqlstate::kDataCorrupted, std::string("index ") + index + " returned a row of another key", {},
+        throw Error(sqlstate::kDataCorrupted,
+                    "index " + relation_name(ledger.scope_index) + " returned a row of another key", {},
                     "Check the index with amcheck, and REINDEX it.");
     }
     return Claim::scope_found;
@@ -121,11 +129,9 @@ Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
                     "The key is taken by a row that the current role may not see.");
     }
     if (ledger.row_triggers) {
-        const char *table = backend([&] { return get_rel_name(ledger.relation); });
-        const char *index = backend([&] { return get_rel_name(ledger.scope_index); });
         throw Error(sqlstate::kNotInState, "the row was not stored, and no row stands in its way",
-                    std::string("A BEFORE INSERT trigger on table ") + table + " suppressed it, or index " + index +
-                        " is damaged.");
+                    "A BEFORE INSERT trigger on table " + relation_name(ledger.relation) + " suppressed it, or index " +
+                        relation_name(ledger.scope_index) + " is damaged.");
     }
     throw Error(sqlstate::kSerializationFailure,
                 "could not serialize access: the stored transaction was deleted concurrently", {},

@@ -44,6 +44,13 @@ END $$;
 SELECT code, encode(convert_to(detail, 'LATIN1'), 'escape') AS detail
 FROM pg_temp.report($$idem_create_transaction('t', E'caf\xE9', 1, 'EUR',
   '{"gr\u00fc\u00df": 1, "\u00e4": 1}', E'pr\xE9lever', E'\xF8')$$);
+-- A message that names a relation has its name in the encoding of the database, too.
+DO $$ BEGIN EXECUTE format('ALTER INDEX idem_transactions_scope_key RENAME TO %I', E'cl\xE9'); END $$;
+CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER suppress BEFORE INSERT ON idem_transactions FOR EACH ROW EXECUTE FUNCTION suppress();
+SELECT code, encode(convert_to(detail, 'LATIN1'), 'escape') AS detail FROM pg_temp.report($$idem_create_transaction('t', 'k', 1, 'EUR')$$);
+DROP TRIGGER suppress ON idem_transactions;
+DO $$ BEGIN EXECUTE format('ALTER INDEX %I RENAME TO idem_transactions_scope_key', E'cl\xE9'); END $$;
 -- Keys are compared as they are, and folded by nobody.
 SELECT outcome FROM idem_create_transaction('t', E'CAF\xC9', 1, 'EUR', '{}', E'pr\xE9lever');
 DELETE FROM idem_transactions;
