@@ -103,12 +103,15 @@ DECLARE
   ledger CONSTANT text := home || '.idem_transactions';
   owner regrole;
 BEGIN
+  -- One at a time: instances of an application that start together may all call this.
+  PERFORM pg_advisory_xact_lock('pg_extension'::regclass::oid::int, (SELECT oid FROM pg_extension WHERE extname = 'idem')::int);
   SELECT relowner INTO owner FROM pg_class WHERE oid = to_regclass(ledger);
   IF FOUND THEN
     IF owner::oid <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
       RAISE EXCEPTION 'table % already exists and belongs to another role', ledger
         USING ERRCODE = 'duplicate_table',
-          HINT = 'A ledger is adopted only where the current role owns it. Inspect that table, and rename or drop it.';
+          HINT = 'A ledger is adopted only where the current role owns it. Inspect the table; if it is the right one, give '
+            'it to that role with ALTER TABLE ... OWNER TO, else rename it.';
     END IF;
     EXECUTE format('SELECT %s._idem_check_ledger()', home);
     RETURN to_regclass(ledger);
@@ -158,6 +161,8 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
     RAISE EXCEPTION 'role "%" does not exist', role USING ERRCODE = 'undefined_object';
   END IF;
+  -- Two sessions that change the privileges of one object at once fail.
+  PERFORM pg_advisory_xact_lock('pg_extension'::regclass::oid::int, (SELECT oid FROM pg_extension WHERE extname = 'idem')::int);
   EXECUTE format('SELECT %s._idem_check_ledger()', home);
   EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', home, role);
   EXECUTE format('GRANT SELECT, INSERT ON TABLE %s.idem_transactions TO %I', home, role);

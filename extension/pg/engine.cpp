@@ -2,10 +2,9 @@
 
 #include "../core/errcodes.h"
 #include "boundary.h"
+#include "busy_limit.h"
 #include "encoding.h"
-#include "guc.h"
 
-#include <algorithm>
 #include <string>
 
 #include "pg.h"
@@ -19,35 +18,20 @@ namespace sqlstate = core::sqlstate;
 // A row can vanish between conflict and read only when somebody deletes it just then; often in a row is no accident.
 constexpr int kRounds = 6;
 
-// lock_timeout bounds the wait, and cannot be 0. It also counts waits that are no one's fault, such as for the lock
-// that extends the table, so that the shortest wait is a little longer than those.
-constexpr int kShortestWaitMs = 10;
-
-// The lock_timeout that brings idem.busy_timeout about; 0 where there is none, or the session's own ends a wait before.
-int busy_limit()
-{
-    const int limit = busy_timeout < 0 ? 0 : std::max(busy_timeout, kShortestWaitMs);
-    return LockTimeout > 0 && LockTimeout <= limit ? 0 : limit;
-}
-
 // Run an insert under idem.busy_timeout.
 bool insert(const Ledger &ledger, Statement statement, const Row &row, Row &found)
 {
-    const int limit = busy_limit();
-    if (limit == 0) {
-        return backend([&] { return run_statement(ledger, statement, row, found); });
-    }
+    const BusyLimit limit;
     try {
         return backend([&] {
-            const int guc_level = NewGUCNestLevel();
-            (void)set_config_option("lock_timeout", psprintf("%d", limit), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
-                                    true, 0, false);
             const bool inserted = run_statement(ledger, statement, row, found);
-            AtEOXact_GUC(true, guc_level);
+            if (limit.struck()) {
+                CHECK_FOR_INTERRUPTS(); // the wait ended just when the limit struck; its cancel must not outlive it
+            }
             return inserted;
         });
     } catch (const BackendError &e) {
-        if (e.error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE) {
+        if (!limit.struck() || e.error->sqlerrcode != ERRCODE_QUERY_CANCELED) {
             throw;
         }
         throw Error(sqlstate::kInProgress, "another transaction is processing this idempotency key or order_ref",
@@ -91,7 +75,7 @@ bool hidden_by_policies(const Ledger &ledger)
 // who could then never replay it.
 Claim stored_row(const Ledger &ledger, const Row &row, Row &found)
 {
-    if (!ledger.row_triggers && !ledger.row_security) {
+    if (!ledger.may_change_rows && !ledger.row_security) {
         found = row;
     } else if (!fetch(ledger, Statement::fetch_scope, row, found) || !same_id(row, found)) {
         if (hidden_by_policies(ledger)) {
@@ -128,7 +112,7 @@ Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
         throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the stored transaction of this key",
                     "The key is taken by a row that the current role may not see.");
     }
-    if (ledger.row_triggers) {
+    if (backend([&] { return has_row_triggers(ledger); })) {
         throw Error(sqlstate::kNotInState, "the row was not stored, and no row stands in its way",
                     "A BEFORE INSERT trigger on table " + relation_name(ledger.relation) + " suppressed it, or index " +
                         relation_name(ledger.scope_index) + " is damaged.");
@@ -143,6 +127,12 @@ Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
 Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found)
 {
     const PlanUse use;
+    // Where an insert that yields is not without effect, look first, so that a replay changes nothing. So too under a
+    // snapshot that stays: a row which it shows answers the call, also if somebody has deleted it since.
+    if ((ledger.insert_has_effects || IsolationUsesXactSnapshot()) &&
+        fetch(ledger, Statement::fetch_scope, row, found)) {
+        return checked_fetch(ledger, row, found);
+    }
     // A bare ON CONFLICT probes every unique index. Without order_ref, and on a table without unique keys of the
     // user's, only the scope can clash.
     const bool only_scope = row.nulls[kOrderRef] && !ledger.further_unique;

@@ -14,8 +14,6 @@ PG_FUNCTION_INFO_V1(idem_check_ledger);
 namespace idem::pg {
 namespace {
 
-constexpr char kLedgerName[] = "idem_transactions";
-
 Ledger ledger;      // a database has one extension and so at most one ledger
 uint64 changes = 0; // of the ledger, as reported by the server
 
@@ -58,16 +56,10 @@ void refuse(Relation table, const char *detail, const char *hint = nullptr)
 }
 
 // Whoever owns the table can run code as those who write to it (triggers), so that a planted one must not be used.
-void check_owner(Relation table, Oid function)
+void check_owner(Relation table, const Home &home)
 {
-    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-    if (!HeapTupleIsValid(tuple)) {
-        elog(ERROR, "cache lookup failed for function %u", function);
-    }
-    const Oid installer = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->proowner;
-    ReleaseSysCache(tuple);
     const Oid owner = table->rd_rel->relowner;
-    if (owner != installer && !owns_schema(owner, RelationGetNamespace(table))) {
+    if (owner != home.owner && !owns_schema(owner, home.schema)) {
         refuse(table, "Its owner owns neither the extension nor the schema.",
                "Inspect the table; if it is the right one, give it to the owner of the extension.");
     }
@@ -145,7 +137,8 @@ void check_indexes(Relation table)
 {
     Oid scope_index = InvalidOid;
     bool has_order_index = false;
-    bool further_unique = false;
+    // A partition may have unique indexes of its own.
+    bool further_unique = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
     ListCell *cell;
     List *indexes = RelationGetIndexList(table);
     foreach (cell, indexes) {
@@ -157,12 +150,12 @@ void check_indexes(Relation table)
         } else if (protects && has_columns(index, kOrderKey) && covers_every_order(index) &&
                    !form->indnullsnotdistinct) {
             has_order_index = true;
-        } else if ((form->indisunique || form->indisexclusion) && !holds_the_id(index)) {
+        } else if (form->indisunique || form->indisexclusion) {
             if (!form->indimmediate) { // the insert could not yield to a twin that clashes on it
                 refuse(table, psprintf("Constraint %s is deferrable.", RelationGetRelationName(index)),
                        "Make the constraint NOT DEFERRABLE.");
             }
-            further_unique = true;
+            further_unique = further_unique || !holds_the_id(index);
         }
         index_close(index, NoLock);
     }
@@ -178,6 +171,30 @@ void check_indexes(Relation table)
     ledger.further_unique = further_unique;
 }
 
+// Whether the table has more columns than a ledger needs.
+bool has_further_columns(Relation table)
+{
+    size_t columns = 0;
+    for (int i = 0; i < RelationGetNumberOfAttributes(table); ++i) {
+        columns += TupleDescAttr(RelationGetDescr(table), i)->attisdropped ? 0 : 1;
+    }
+    return columns > lengthof(kColumns);
+}
+
+// See what an insert into the table may do beside storing the given row, in it or in its partitions.
+void note_side_effects(Relation table)
+{
+    const TriggerDesc *triggers = table->trigdesc;
+    const TupleConstr *constraints = RelationGetDescr(table)->constr;
+    const bool partitioned = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+    ledger.may_change_rows = partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
+    ledger.insert_has_effects =
+        ledger.may_change_rows || has_further_columns(table) ||
+        (constraints != nullptr && constraints->num_check > 0) ||
+        (triggers != nullptr && (triggers->trig_insert_before_statement || triggers->trig_insert_after_statement));
+    ledger.row_security = table->rd_rel->relrowsecurity;
+}
+
 void forget()
 {
     ledger.verified = false;
@@ -191,8 +208,8 @@ void forget_relation(Datum, Oid relation)
     }
 }
 
-// The owner of a schema counts in check_owner().
-void forget_schema(Datum, int, uint32)
+// Who owns a schema, who is a member of whom and who is a superuser counts in check_owner().
+void forget_owner(Datum, int, uint32)
 {
     forget();
 }
@@ -209,9 +226,9 @@ void check_rules(Relation table)
 }
 
 // Verify the locked table; false where it is no longer the one of that name, as after a wait for who replaced it.
-bool verify(Oid relation, Oid schema, Oid function)
+bool verify(Oid relation, const Home &home)
 {
-    if (get_relname_relid(kLedgerName, schema) != relation) {
+    if (get_relname_relid(kLedgerName, home.schema) != relation) {
         return false;
     }
     Relation table = relation_open(relation, NoLock);
@@ -221,12 +238,11 @@ bool verify(Oid relation, Oid schema, Oid function)
     ledger.relation = relation;
     ledger.verified = false;
     const uint64 seen = changes;
-    check_owner(table, function);
+    check_owner(table, home);
     check_columns(table);
     check_rules(table);
     check_indexes(table);
-    ledger.row_security = table->rd_rel->relrowsecurity;
-    ledger.row_triggers = table->trigdesc != nullptr && table->trigdesc->trig_insert_before_row;
+    note_side_effects(table);
     ledger.verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
     relation_close(table, NoLock);
     return true;
@@ -234,29 +250,59 @@ bool verify(Oid relation, Oid schema, Oid function)
 
 } // namespace
 
-const Ledger &open_ledger(Oid function)
+Home home_of(Oid function)
 {
-    const Oid schema = get_func_namespace(function);
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple)) {
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("extension idem was dropped")));
+    }
+    const auto *form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
+    const Home home{form->pronamespace, form->proowner};
+    ReleaseSysCache(tuple);
+    return home;
+}
+
+Ledger open_ledger(const Home &home)
+{
     for (;;) {
-        const Oid relation = get_relname_relid(kLedgerName, schema);
+        const Oid relation = get_relname_relid(kLedgerName, home.schema);
         if (!OidIsValid(relation)) {
-            const char *schema_name = quote_identifier(get_namespace_name(schema));
+            const char *schema = get_namespace_name(home.schema); // NULL where the schema was dropped
             ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                            errmsg("ledger %s.%s does not exist", schema_name, kLedgerName),
-                            errhint("Create it with SELECT %s.idem_create_ledger().", schema_name)));
+                            errmsg("ledger %s does not exist", quote_qualified_identifier(schema, kLedgerName)),
+                            schema == nullptr ? 0
+                                              : errhint("Create it with SELECT %s().",
+                                                        quote_qualified_identifier(schema, "idem_create_ledger"))));
         }
         LockRelationOid(relation, RowExclusiveLock);
-        if ((ledger.verified && ledger.relation == relation) || verify(relation, schema, function)) {
+        if ((ledger.verified && ledger.relation == relation) || verify(relation, home)) {
             return ledger;
         }
         UnlockRelationOid(relation, RowExclusiveLock);
     }
 }
 
+bool has_row_triggers(const Ledger &ledger)
+{
+    ListCell *cell;
+    List *tables = find_all_inheritors(ledger.relation, AccessShareLock, nullptr);
+    foreach (cell, tables) {
+        Relation table = relation_open(lfirst_oid(cell), NoLock);
+        const bool has = table->trigdesc != nullptr && table->trigdesc->trig_insert_before_row;
+        relation_close(table, NoLock);
+        if (has) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void watch_ledger()
 {
     CacheRegisterRelcacheCallback(forget_relation, 0);
-    CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
+    CacheRegisterSyscacheCallback(NAMESPACEOID, forget_owner, 0);
+    CacheRegisterSyscacheCallback(AUTHOID, forget_owner, 0);
+    CacheRegisterSyscacheCallback(AUTHMEMMEMROLE, forget_owner, 0);
 }
 
 } // namespace idem::pg
@@ -265,7 +311,7 @@ void watch_ledger()
 Datum idem_check_ledger(PG_FUNCTION_ARGS)
 {
     return idem::pg::guarded([fcinfo] {
-        idem::pg::backend([fcinfo] { idem::pg::open_ledger(fcinfo->flinfo->fn_oid); });
+        idem::pg::backend([fcinfo] { idem::pg::open_ledger(idem::pg::home_of(fcinfo->flinfo->fn_oid)); });
         return Datum{};
     });
 }

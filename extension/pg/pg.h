@@ -12,6 +12,7 @@ extern "C" {
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h" // find_all_inheritors
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -21,9 +22,10 @@ extern "C" {
 #include "mb/pg_wchar.h"
 #include "miscadmin.h" // stack_is_too_deep, PreventCommandIfReadOnly
 #include "nodes/primnodes.h"
+#include "optimizer/cost.h"   // enable_seqscan
 #include "rewrite/prs2lock.h" // rules
 #include "storage/lmgr.h"
-#include "storage/proc.h" // LockTimeout
+#include "storage/proc.h" // MyProc
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -34,6 +36,7 @@ extern "C" {
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/syscache.h"
+#include "utils/timeout.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 }

@@ -9,11 +9,6 @@ namespace {
 
 constexpr int kStatements = static_cast<int>(Statement::count);
 
-struct Plan {
-    SPIPlanPtr plan;
-    bool planned; // has run since it was prepared
-};
-
 // The plans of one ledger; prepared when first used.
 struct Plans {
     Oid relation;
@@ -21,7 +16,7 @@ struct Plans {
     NameData schema_name; // that the plans' texts hold
     bool schema_changed;  // since the name was last compared
     int users;            // calls that are running, one inside the other
-    Plan plans[kStatements];
+    SPIPlanPtr plans[kStatements];
 };
 
 Plans kept;
@@ -42,7 +37,8 @@ const char *statement_text(Statement statement)
                " ON CONFLICT DO NOTHING";
     case Statement::insert_scope:
         return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-               " ON CONFLICT (tenant_id, operation, idempotency_key) DO NOTHING";
+               " ON CONFLICT (tenant_id COLLATE pg_catalog.\"C\", operation COLLATE pg_catalog.\"C\","
+               " idempotency_key COLLATE pg_catalog.\"C\") DO NOTHING";
     case Statement::fetch_scope:
         return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
                " AND operation OPERATOR(pg_catalog.=) $3 AND idempotency_key OPERATOR(pg_catalog.=) $4";
@@ -71,10 +67,10 @@ bool schema_renamed()
 // Free the plans, and have them prepared anew for this ledger.
 void start_over(Oid relation)
 {
-    for (Plan &plan : kept.plans) {
-        if (plan.plan != nullptr) {
-            SPI_freeplan(plan.plan);
-            plan = {};
+    for (SPIPlanPtr &plan : kept.plans) {
+        if (plan != nullptr) {
+            SPI_freeplan(plan);
+            plan = nullptr;
         }
     }
     kept.relation = relation;
@@ -84,14 +80,18 @@ void start_over(Oid relation)
 }
 
 // The plan of a statement, prepared unless it is kept.
-Plan &plan_for(const Ledger &ledger, Statement statement)
+SPIPlanPtr plan_for(const Ledger &ledger, Statement statement)
 {
-    if ((kept.relation != ledger.relation || schema_renamed()) && kept.users == 1) {
+    if (kept.relation != ledger.relation || schema_renamed()) {
+        if (kept.users > 1) {
+            ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                            errmsg("the ledger was replaced or renamed within a call on it")));
+        }
         start_over(ledger.relation);
     }
-    Plan &plan = kept.plans[static_cast<int>(statement)];
-    if (plan.plan == nullptr) {
-        const char *table = quote_qualified_identifier(NameStr(kept.schema_name), get_rel_name(ledger.relation));
+    SPIPlanPtr &plan = kept.plans[static_cast<int>(statement)];
+    if (plan == nullptr) {
+        const char *table = quote_qualified_identifier(NameStr(kept.schema_name), kLedgerName);
         Oid types[kRowColumns];
         memcpy(types, kParameterTypes, sizeof types);
         SPIPlanPtr prepared =
@@ -100,7 +100,7 @@ Plan &plan_for(const Ledger &ledger, Statement statement)
             elog(ERROR, "could not prepare a statement on the ledger: %s", SPI_result_code_string(SPI_result));
         }
         SPI_keepplan(prepared);
-        plan = {prepared, false};
+        plan = prepared;
     }
     return plan;
 }
@@ -112,44 +112,35 @@ void note_schema_change(Datum, int, uint32)
 
 } // namespace
 
-PlanUse::PlanUse()
+PlanUse::PlanUse() : seqscan_(enable_seqscan)
 {
     ++kept.users;
+    enable_seqscan = false;
 }
 
 PlanUse::~PlanUse()
 {
+    enable_seqscan = seqscan_;
     --kept.users;
 }
 
 bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result)
 {
-    Plan &plan = plan_for(ledger, statement);
+    SPIPlanPtr plan = plan_for(ledger, statement);
     Datum values[kRowColumns];
     char nulls[kRowColumns];
     for (int i = 0; i < kRowColumns; ++i) {
         values[i] = row.values[i];
         nulls[i] = row.nulls[i] ? 'n' : ' ';
     }
-    // A generic plan made while the table was small would scan all of it, and keep doing so while it grows; under
-    // SERIALIZABLE the scan would also conflict with every writer. So it is planned for the index.
-    int guc_level = 0;
-    if (!plan.planned || !SPI_plan_is_valid(plan.plan)) {
-        guc_level = NewGUCNestLevel();
-        (void)set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-    }
-    const int code = SPI_execute_plan(plan.plan, values, nulls, false, 1);
+    const int code = SPI_execute_plan(plan, values, nulls, false, 1);
     if (code < 0) {
         elog(ERROR, "could not run a statement on the ledger: %s", SPI_result_code_string(code));
     }
-    plan.planned = true;
     if (schema_renamed()) { // just now: an invalid plan was analysed anew, and may have met another table of that name
         ereport(ERROR,
                 (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("the ledger's schema was renamed concurrently"),
                  errhint("Retry the whole transaction with the same key.")));
-    }
-    if (guc_level > 0) {
-        AtEOXact_GUC(true, guc_level);
     }
     if (SPI_processed > 0 && SPI_tuptable != nullptr) {
         heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, result.values, result.nulls);

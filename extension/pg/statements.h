@@ -42,13 +42,18 @@ enum class Statement {
 /// COMMITTED). Server code.
 bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result);
 
-/// Held while statements run. A trigger on the ledger may call idem again: plans in use must not be freed under it.
+/// Held while statements run. A trigger on the ledger may call idem again: plans in use must not be freed under it. And
+/// plans are made for the index, whenever that happens: one made while the table was small would scan all of it and
+/// keep doing so while the table grows; under SERIALIZABLE the scan would also conflict with every writer.
 class PlanUse {
 public:
     PlanUse();
     ~PlanUse();
     PlanUse(const PlanUse &) = delete;
     PlanUse &operator=(const PlanUse &) = delete;
+
+private:
+    bool seqscan_; // the session's enable_seqscan
 };
 
 /// Have the server report a renamed schema, which the kept plans name; once per process.

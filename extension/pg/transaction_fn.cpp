@@ -43,8 +43,9 @@ enum ResultColumn {
 
 constexpr size_t kPathsInMessage = 3;
 
-// What a call site looks up once: the result type and the values of idem_outcome.
+// What a call site looks up once: where the extension lives, the result type and the values of idem_outcome.
 struct CallSite {
+    Home home;
     TupleDesc result;
     Oid outcomes[lengthof(kOutcomeLabels)];
 };
@@ -58,6 +59,7 @@ const CallSite &call_site(FunctionCallInfo fcinfo)
         if (get_call_result_type(fcinfo, nullptr, &result) != TYPEFUNC_COMPOSITE || result->natts != kResultColumns) {
             elog(ERROR, "unexpected result type of function %u", fcinfo->flinfo->fn_oid);
         }
+        site->home = home_of(fcinfo->flinfo->fn_oid);
         site->result = BlessTupleDesc(result);
         const Oid type = TupleDescAttr(result, kResultOutcome)->atttypid;
         for (size_t i = 0; i < lengthof(kOutcomeLabels); ++i) {
@@ -231,17 +233,20 @@ Outcome decide(const Ledger &ledger, const Call &call, bool raise, Row &stored)
 Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
 {
     MemoryContext caller = CurrentMemoryContext;
-    backend([name] {
+    // The call site is looked up first: after a wait the extension may be gone.
+    const CallSite &site = backend([fcinfo, name]() -> const CallSite & {
         PreventCommandIfReadOnly(name);
+        const CallSite &known = call_site(fcinfo);
         SPI_connect(); // what the call allocates from here on goes with SPI_finish
+        return known;
     });
     const Call call = read_call(fcinfo);
-    const Ledger &ledger = backend([fcinfo]() -> const Ledger & { return open_ledger(fcinfo->flinfo->fn_oid); });
+    const Ledger ledger = backend([&site] { return open_ledger(site.home); });
     Row stored{};
     const Outcome outcome = decide(ledger, call, raise, stored);
     return backend([&] {
         MemoryContextSwitchTo(caller);
-        const Datum result = result_row(call_site(fcinfo), outcome, stored);
+        const Datum result = result_row(site, outcome, stored);
         SPI_finish();
         return result;
     });
