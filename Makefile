@@ -1,5 +1,9 @@
 # idem: idempotent business transactions for PostgreSQL. Built with PGXS; see CONTRIBUTING.md.
 
+ifeq ($(wildcard idem.control),)
+$(error run make in the folder of the sources; builds in another folder are not supported)
+endif
+
 EXTENSION       = idem
 MODULE_big      = idem
 EXTVERSION     := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" idem.control)

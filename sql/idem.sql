@@ -113,30 +113,29 @@ BEGIN
           HINT = 'A ledger is adopted only where the current role owns it. Inspect the table; if it is the right one, give '
             'it to that role with ALTER TABLE ... OWNER TO, else rename it.';
     END IF;
-    EXECUTE format('SELECT %s._idem_check_ledger()', home);
-    RETURN to_regclass(ledger);
+  ELSE
+    EXECUTE format($ddl$
+      CREATE TABLE %s (
+        tenant_id text COLLATE "C" NOT NULL,
+        id uuid NOT NULL,
+        operation text COLLATE "C" NOT NULL,
+        idempotency_key text COLLATE "C" NOT NULL,
+        request_hash bytea NOT NULL,
+        hash_version smallint NOT NULL,
+        amount_minor bigint NOT NULL,
+        currency text COLLATE "C" NOT NULL,
+        order_ref text COLLATE "C",
+        details jsonb NOT NULL DEFAULT '{}',
+        created_at timestamptz NOT NULL DEFAULT now(),
+        CONSTRAINT idem_transactions_pkey PRIMARY KEY (tenant_id, id),
+        CONSTRAINT idem_transactions_scope_key UNIQUE (tenant_id, operation, idempotency_key))$ddl$, ledger);
+    -- Partial: most rows of many users carry no order_ref, and need no entry then.
+    EXECUTE format('CREATE UNIQUE INDEX idem_transactions_order_key ON %s (tenant_id, operation, order_ref) '
+      'WHERE order_ref IS NOT NULL', ledger);
+    EXECUTE format('COMMENT ON TABLE %s IS %L', ledger,
+      'ledger of idem: one row per transaction, append-only; belongs to its owner, not to the extension');
   END IF;
-
-  EXECUTE format($ddl$
-    CREATE TABLE %s (
-      tenant_id text COLLATE "C" NOT NULL,
-      id uuid NOT NULL,
-      operation text COLLATE "C" NOT NULL,
-      idempotency_key text COLLATE "C" NOT NULL,
-      request_hash bytea NOT NULL,
-      hash_version smallint NOT NULL,
-      amount_minor bigint NOT NULL,
-      currency text COLLATE "C" NOT NULL,
-      order_ref text COLLATE "C",
-      details jsonb NOT NULL DEFAULT '{}',
-      created_at timestamptz NOT NULL DEFAULT now(),
-      CONSTRAINT idem_transactions_pkey PRIMARY KEY (tenant_id, id),
-      CONSTRAINT idem_transactions_scope_key UNIQUE (tenant_id, operation, idempotency_key))$ddl$, ledger);
-  -- Partial: most rows of many users carry no order_ref, and need no entry then.
-  EXECUTE format('CREATE UNIQUE INDEX idem_transactions_order_key ON %s (tenant_id, operation, order_ref) '
-    'WHERE order_ref IS NOT NULL', ledger);
-  EXECUTE format('COMMENT ON TABLE %s IS %L', ledger,
-    'ledger of idem: one row per transaction, append-only; belongs to its owner, not to the extension');
+  EXECUTE format('SELECT %s._idem_check_ledger()', home);
   RETURN to_regclass(ledger);
 END
 $$;
@@ -146,7 +145,8 @@ REVOKE ALL ON FUNCTION idem_create_ledger() FROM PUBLIC;
 COMMENT ON FUNCTION idem_create_ledger() IS
   'create the ledger table idem_transactions, or check the one that the current role owns; gives the table';
 
-CREATE FUNCTION idem_grant(role name)
+-- text, the type that a quoted literal prefers: no planted function with another type can take the call over.
+CREATE FUNCTION idem_grant(role text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -158,7 +158,7 @@ BEGIN
   IF role IS NULL THEN
     RAISE EXCEPTION 'role must not be null' USING ERRCODE = 'null_value_not_allowed';
   END IF;
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname::text = role) THEN
     RAISE EXCEPTION 'role "%" does not exist', role USING ERRCODE = 'undefined_object';
   END IF;
   -- Two sessions that change the privileges of one object at once fail.
@@ -177,12 +177,18 @@ BEGIN
   LOOP
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', callable, role);
   END LOOP;
+  -- GRANT only warns where the current role may not grant.
+  IF NOT has_table_privilege(role::name, home || '.idem_transactions', 'SELECT')
+    OR NOT has_table_privilege(role::name, home || '.idem_transactions', 'INSERT')
+  THEN
+    RAISE EXCEPTION 'permission denied to grant privileges on the ledger' USING ERRCODE = 'insufficient_privilege';
+  END IF;
 END
 $$;
 
-REVOKE ALL ON FUNCTION idem_grant(name) FROM PUBLIC;
+REVOKE ALL ON FUNCTION idem_grant(text) FROM PUBLIC;
 
-COMMENT ON FUNCTION idem_grant(name) IS
+COMMENT ON FUNCTION idem_grant(text) IS
   'give a role what an application needs: USAGE of the schema, SELECT and INSERT on the ledger, EXECUTE of the calls; never UPDATE, DELETE or TRUNCATE';
 
 -- Create the ledger, and give it to its owner at once. While a dump is being restored the table comes out of the dump:

@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kRandomOctets = 8; // of one UUID
 
-// Random octets that nobody has been given yet. OpenSSL's generator costs much the same for 8 octets as for a block. The
-// pool must not outlive a fork: a server process that makes ids does not fork.
+// Random octets that nobody has been given yet. OpenSSL's generator costs much the same for 8 octets as for a block.
+// The pool must not outlive a fork: a server process that makes ids does not fork.
 class RandomPool {
 public:
     void take(unsigned char *target)

@@ -40,11 +40,19 @@ auto backend(F body) -> decltype(body())
         PG_exception_stack = &here;
         return body();
     }
-    PG_exception_stack = restore.stack;
+    // Copying the error may itself run out of memory; that must not jump over the callers' destructors either.
     error_context_stack = restore.context;
+    ErrorData *volatile error = nullptr;
+    if (sigsetjmp(here, 0) == 0) {
+        MemoryContextSwitchTo(memory);
+        error = CopyErrorData();
+    }
+    PG_exception_stack = restore.stack;
     MemoryContextSwitchTo(memory);
-    ErrorData *error = CopyErrorData();
     FlushErrorState();
+    if (error == nullptr) {
+        throw std::bad_alloc();
+    }
     throw BackendError{error};
 }
 

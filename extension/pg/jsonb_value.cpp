@@ -82,6 +82,7 @@ std::string_view JsonbValue::string() const
 
 std::string_view JsonbValue::name(size_t index) const
 {
+    check_interrupts();
     return to_utf8(text(static_cast<uint32>(index)));
 }
 

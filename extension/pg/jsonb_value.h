@@ -7,7 +7,7 @@
 namespace idem::pg {
 
 /// A value inside a jsonb document, as core::JsonValue. It reads the stored form in place; the document must be
-/// detoasted and outlive it.
+/// detoasted and outlive it. Interrupts take effect in name() and child().
 class JsonbValue {
 public:
     explicit JsonbValue(Jsonb *document);
@@ -19,7 +19,7 @@ public:
     size_t size() const { return JsonContainerSize(container_); }
     std::string_view name(size_t index) const;
 
-    /// Throws 54001 where the stack is used up; lets interrupts take effect.
+    /// Throws 54001 where the stack is used up.
     JsonbValue child(size_t index) const;
 
 private:

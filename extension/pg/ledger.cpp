@@ -137,8 +137,7 @@ void check_indexes(Relation table)
 {
     Oid scope_index = InvalidOid;
     bool has_order_index = false;
-    // A partition may have unique indexes of its own.
-    bool further_unique = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+    bool further_unique = ledger.partitioned; // a partition may have unique indexes of its own
     ListCell *cell;
     List *indexes = RelationGetIndexList(table);
     foreach (cell, indexes) {
@@ -155,7 +154,7 @@ void check_indexes(Relation table)
                 refuse(table, psprintf("Constraint %s is deferrable.", RelationGetRelationName(index)),
                        "Make the constraint NOT DEFERRABLE.");
             }
-            further_unique = further_unique || !holds_the_id(index);
+            further_unique = further_unique || form->indisexclusion || !holds_the_id(index);
         }
         index_close(index, NoLock);
     }
@@ -186,8 +185,7 @@ void note_side_effects(Relation table)
 {
     const TriggerDesc *triggers = table->trigdesc;
     const TupleConstr *constraints = RelationGetDescr(table)->constr;
-    const bool partitioned = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
-    ledger.may_change_rows = partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
+    ledger.may_change_rows = ledger.partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
     ledger.insert_has_effects =
         ledger.may_change_rows || has_further_columns(table) ||
         (constraints != nullptr && constraints->num_check > 0) ||
@@ -236,6 +234,7 @@ bool verify(Oid relation, const Home &home)
         refuse(table, "It is not a table.");
     }
     ledger.relation = relation;
+    ledger.partitioned = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
     ledger.verified = false;
     const uint64 seen = changes;
     check_owner(table, home);

@@ -10,6 +10,7 @@ inline constexpr char kLedgerName[] = "idem_transactions";
 /// The table that holds the transactions, as far as a call has to know it.
 struct Ledger {
     Oid relation = InvalidOid;
+    bool partitioned = false;
     Oid scope_index = InvalidOid;    // unique on (tenant_id, operation, idempotency_key)
     bool further_unique = false;     // may have unique keys beside its own: twins may clash on them too
     bool may_change_rows = false;    // may have BEFORE INSERT row triggers, which change or suppress a row

@@ -28,7 +28,7 @@ constexpr Oid kParameterTypes[kRowColumns] = {TEXTOID, UUIDOID, TEXTOID, TEXTOID
     "tenant_id, id, operation, idempotency_key, request_hash, hash_version, amount_minor, currency, order_ref, "       \
     "details, created_at"
 
-// The text of a statement; %s is the ledger's qualified name. Each takes a whole row as its parameters.
+// The text of a statement; %s is the ledger. Each takes a whole row as its parameters.
 const char *statement_text(Statement statement)
 {
     switch (statement) {
@@ -92,6 +92,10 @@ SPIPlanPtr plan_for(const Ledger &ledger, Statement statement)
     SPIPlanPtr &plan = kept.plans[static_cast<int>(statement)];
     if (plan == nullptr) {
         const char *table = quote_qualified_identifier(NameStr(kept.schema_name), kLedgerName);
+        const bool fetches = statement == Statement::fetch_scope || statement == Statement::fetch_order;
+        if (fetches && !ledger.partitioned) { // rows of inheritance children are not under the ledger's unique keys
+            table = psprintf("ONLY %s", table);
+        }
         Oid types[kRowColumns];
         memcpy(types, kParameterTypes, sizeof types);
         SPIPlanPtr prepared =

@@ -35,7 +35,7 @@ SELECT plant, pg_temp.planted(plant) FROM unnest(ARRAY[
   'CREATE FUNCTION public.idem_version() RETURNS text LANGUAGE sql RETURN ''''',
   'CREATE FUNCTION public._idem_check_ledger() RETURNS int LANGUAGE sql RETURN 1',
   'CREATE FUNCTION public.idem_create_ledger() RETURNS regclass LANGUAGE sql RETURN 0::regclass',
-  'CREATE FUNCTION public.idem_grant(name) RETURNS int LANGUAGE sql RETURN 1',
+  'CREATE FUNCTION public.idem_grant(text) RETURNS int LANGUAGE sql RETURN 1',
   'CREATE TABLE public.idem_transactions (id int)',
   'CREATE VIEW public.idem_transactions AS SELECT 1 AS id',
   'CREATE SEQUENCE public.idem_transactions',
