@@ -22,9 +22,12 @@ ISOLATION       = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/sp
 ISOLATION_OPTS  = --no-locale --encoding=UTF8 --inputdir=regress --outputdir=. --load-extension=idem
 TAP_TESTS       = 1
 PROVE_TESTS     = regress/t/*.pl
+EXTRA_CLEAN     = $(STAMP) build/test-results
 
 PG_CONFIG      ?= pg_config
-PGXS           := $(shell $(PG_CONFIG) --pgxs)
+PGXS           := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+SERVER         := $(shell $(PG_CONFIG) --version --includedir-server 2>/dev/null)
+STAMP           = extension/.server
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
 else
@@ -33,7 +36,14 @@ all install installcheck:
 	@exit 1
 endif
 
-$(OBJS): $(wildcard extension/core/*.h extension/pg/*.h) Makefile idem.control
+$(OBJS): $(wildcard extension/core/*.h extension/pg/*.h) Makefile idem.control $(STAMP)
+
+# Objects serve one server only. The stamp tells which, and is out of date exactly when it names another one.
+ifneq ($(SERVER),$(shell cat $(STAMP) 2>/dev/null))
+.PHONY: $(STAMP)
+endif
+$(STAMP):
+	@echo "$(SERVER)" >$@
 
 sql/idem--$(EXTVERSION).sql: sql/idem.sql idem.control
 	cp $< $@
