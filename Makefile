@@ -60,13 +60,13 @@ unit:
 
 # Everything, on a fresh machine too: installs what is missing, builds, installs, runs all suites.
 test:
-	scripts/test
+	@scripts/test
 
 demo:
-	scripts/demo
+	@scripts/demo
 
 lint: version-check
-	scripts/lint
+	@scripts/lint
 
 format:
 	clang-format -i $$(git ls-files '*.cpp' '*.h')
