@@ -41,6 +41,7 @@ bool insert(const Ledger &ledger, Statement statement, const Row &row, Row &foun
 
 bool fetch(const Ledger &ledger, Statement statement, const Row &row, Row &found)
 {
+    const IndexScans index_scans;
     return backend([&] { return run_statement(ledger, statement, row, found); });
 }
 

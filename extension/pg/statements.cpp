@@ -116,16 +116,24 @@ void note_schema_change(Datum, int, uint32)
 
 } // namespace
 
-PlanUse::PlanUse() : seqscan_(enable_seqscan)
+PlanUse::PlanUse()
 {
     ++kept.users;
-    enable_seqscan = false;
 }
 
 PlanUse::~PlanUse()
 {
-    enable_seqscan = seqscan_;
     --kept.users;
+}
+
+IndexScans::IndexScans() : seqscan_(enable_seqscan)
+{
+    enable_seqscan = false;
+}
+
+IndexScans::~IndexScans()
+{
+    enable_seqscan = seqscan_;
 }
 
 bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result)

@@ -42,15 +42,24 @@ enum class Statement {
 /// COMMITTED). Server code.
 bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result);
 
-/// Held while statements run. A trigger on the ledger may call idem again: plans in use must not be freed under it. And
-/// plans are made for the index, whenever that happens: one made while the table was small would scan all of it and
-/// keep doing so while the table grows; under SERIALIZABLE the scan would also conflict with every writer.
+/// Held while statements run: a trigger on the ledger may call idem again, and plans in use must not be freed under it.
 class PlanUse {
 public:
     PlanUse();
     ~PlanUse();
     PlanUse(const PlanUse &) = delete;
     PlanUse &operator=(const PlanUse &) = delete;
+};
+
+/// Held while a row is fetched: the plan is made for the index, whenever that happens. One made while the table was
+/// small would scan all of it and keep doing so while the table grows; under SERIALIZABLE the scan would also conflict
+/// with every writer. Never held while triggers run, whose settings of the same name it would spoil.
+class IndexScans {
+public:
+    IndexScans();
+    ~IndexScans();
+    IndexScans(const IndexScans &) = delete;
+    IndexScans &operator=(const IndexScans &) = delete;
 
 private:
     bool seqscan_; // the session's enable_seqscan

@@ -55,11 +55,11 @@ const CallSite &call_site(FunctionCallInfo fcinfo)
     if (fcinfo->flinfo->fn_extra == nullptr) {
         MemoryContext caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
         auto *site = static_cast<CallSite *>(palloc(sizeof(CallSite)));
+        site->home = home_of(fcinfo->flinfo->fn_oid); // first: it tells of a function that was dropped
         TupleDesc result = nullptr;
         if (get_call_result_type(fcinfo, nullptr, &result) != TYPEFUNC_COMPOSITE || result->natts != kResultColumns) {
             elog(ERROR, "unexpected result type of function %u", fcinfo->flinfo->fn_oid);
         }
-        site->home = home_of(fcinfo->flinfo->fn_oid);
         site->result = BlessTupleDesc(result);
         const Oid type = TupleDescAttr(result, kResultOutcome)->atttypid;
         for (size_t i = 0; i < lengthof(kOutcomeLabels); ++i) {
