@@ -59,6 +59,41 @@ SELECT idem_create_transaction('t1', 'i3', 1, 'EUR', '{"invoice": "x"}');
 SELECT idem_create_transaction('t1', 'i3', 1, 'EUR', '{"invoice": "x"}', order_ref => 'i3');
 SELECT outcome FROM idem_create_transaction('t1', 'i3', 1, 'EUR', '{"invoice": "z"}');
 
+-- A trigger of one partition's own: what it suppresses or changes is noticed as with one of the whole table.
+CREATE FUNCTION regress_local() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  CASE NEW.operation
+    WHEN 'suppress' THEN RETURN NULL;
+    WHEN 'key' THEN NEW.idempotency_key := NEW.idempotency_key || '-2';
+    WHEN 'id' THEN NEW.id := gen_random_uuid();
+    WHEN 'amount' THEN NEW.amount_minor := 77; NEW.details := '{"by": "trigger"}';
+    ELSE NULL;
+  END CASE;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER regress_local BEFORE INSERT ON :part FOR EACH ROW EXECUTE FUNCTION regress_local();
+SELECT count(*) AS rows FROM idem_transactions \gset
+SELECT idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'suppress');
+SELECT idem_try_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'suppress', order_ref => 'suppress');
+SELECT idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'key');
+SELECT idem_try_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'key', order_ref => 'key');
+SELECT idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'id');
+SELECT idem_try_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'id', order_ref => 'id');
+SELECT count(*) = :rows AS unchanged FROM idem_transactions;
+SELECT outcome, amount_minor, details, transaction_id AS id
+FROM idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'amount') \gset
+\echo :outcome :amount_minor :details
+SELECT outcome, amount_minor, details, transaction_id = :'id' AS same_id
+FROM idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'amount');
+SELECT idem_create_transaction('t1', 'trigger', 77, 'EUR', operation => 'amount');
+SELECT amount_minor, details, id = :'id' AS same_id FROM idem_transactions WHERE operation = 'amount';
+SELECT outcome, amount_minor FROM idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'nothing');
+\set VERBOSITY terse
+SELECT idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'suppress');
+SELECT idem_create_transaction('t1', 'trigger', 1, 'EUR', operation => 'id');
+\set VERBOSITY sqlstate
+DROP TRIGGER regress_local ON :part;
+
 -- A tenant whose partition is gone: the server's own error, and nothing stored elsewhere.
 SELECT count(*) AS rows FROM idem_transactions \gset
 SELECT count(*) AS lost FROM :part \gset
