@@ -33,6 +33,37 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
   NULL;
 END $$;
 
+-- Beside the ledger's own it is a further unique key: the same key replays, and another one that clashes on it is told so.
+DO $$
+DECLARE
+  loose_index text;
+  call text;
+  said text;
+BEGIN
+  FOREACH loose_index IN ARRAY ARRAY['operation, idempotency_key COLLATE regress_loose', 'operation, order_ref COLLATE regress_loose',
+    'lower(idempotency_key) COLLATE regress_loose'] LOOP
+    EXECUTE format('CREATE UNIQUE INDEX regress_loose_key ON idem_transactions (tenant_id, %s)', loose_index);
+    ASSERT (idem_create_transaction('t', 'k', 1, 'EUR', order_ref => 'o')).outcome = 'created', loose_index;
+    ASSERT (idem_create_transaction('t', 'k', 1, 'EUR', order_ref => 'o')).outcome = 'replayed', loose_index;
+    FOREACH call IN ARRAY ARRAY['idem_create_transaction(''t'', ''K'', 1, ''EUR'', order_ref => ''O'')',
+      'idem_try_create_transaction(''t'', ''K'', 1, ''EUR'', order_ref => ''O'')',
+      'idem_create_transaction(''t'', ''K'', 1, ''EUR'')'] LOOP
+      CONTINUE WHEN loose_index LIKE '%order_ref%' AND call NOT LIKE '%order_ref%';
+      BEGIN
+        EXECUTE 'SELECT ' || call;
+        RAISE 'the clash was not told by %', call USING ERRCODE = 'assert_failure';
+      EXCEPTION WHEN unique_violation THEN
+        GET STACKED DIAGNOSTICS said = CONSTRAINT_NAME;
+        ASSERT said = 'regress_loose_key', said;
+      END;
+    END LOOP;
+    ASSERT (idem_create_transaction('t', 'k', 1, 'EUR', order_ref => 'o')).outcome = 'replayed', loose_index;
+    ASSERT (SELECT count(*) = 1 FROM idem_transactions), loose_index;
+    DELETE FROM idem_transactions;
+    DROP INDEX regress_loose_key;
+  END LOOP;
+END $$;
+
 -- A loose column of the user's, with a unique key of its own, changes nothing: keys stay apart by case.
 BEGIN;
 DO $$
