@@ -92,6 +92,13 @@ SELECT pg_temp.refusal('CREATE RULE r AS ON INSERT TO idem_transactions DO INSTE
 SELECT pg_temp.refusal('DROP INDEX idem_transactions_order_key',
   'ALTER TABLE idem_transactions ADD UNIQUE NULLS NOT DISTINCT (tenant_id, operation, order_ref)') AS nulls_not_distinct;
 
+-- A deferrable primary key, on which an insert could not yield.
+SELECT pg_temp.refusal('ALTER TABLE idem_transactions DROP CONSTRAINT idem_transactions_pkey',
+  'ALTER TABLE idem_transactions ADD PRIMARY KEY (tenant_id, id) DEFERRABLE') AS deferrable_primary_key,
+  pg_temp.refusal('ALTER TABLE idem_transactions DROP CONSTRAINT idem_transactions_pkey',
+  'ALTER TABLE idem_transactions ADD PRIMARY KEY (tenant_id, id)') AS same_primary_key,
+  pg_temp.refusal('ALTER TABLE idem_transactions DROP CONSTRAINT idem_transactions_pkey') AS no_primary_key;
+
 DROP FUNCTION pg_temp.scope;
 DROP FUNCTION pg_temp.orders;
 
