@@ -109,6 +109,48 @@ ALTER SCHEMA regress_idem OWNER TO CURRENT_USER;
 SELECT regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
 ROLLBACK;
 
+-- So may a member of the schema's owner, and a superuser, for as long as they are that, also in a session that knows it.
+BEGIN;
+DROP EXTENSION idem;
+CREATE ROLE regress_idem_owner;
+CREATE SCHEMA regress_idem AUTHORIZATION regress_idem_owner;
+GRANT regress_idem_owner TO regress_idem_mallory;
+CREATE EXTENSION idem SCHEMA regress_idem;
+ALTER TABLE regress_idem.idem_transactions OWNER TO regress_idem_mallory;
+SELECT outcome FROM regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+\set ON_ERROR_ROLLBACK on
+REVOKE regress_idem_owner FROM regress_idem_mallory;
+SELECT regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+SELECT regress_idem.idem_create_transaction('t', 'k2', 1, 'EUR');
+GRANT regress_idem_owner TO regress_idem_mallory;
+SELECT outcome FROM regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+REVOKE regress_idem_owner FROM regress_idem_mallory;
+ALTER ROLE regress_idem_mallory SUPERUSER;
+SELECT outcome FROM regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+ALTER ROLE regress_idem_mallory NOSUPERUSER;
+SELECT regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+SELECT count(*) FROM regress_idem.idem_transactions;
+\set ON_ERROR_ROLLBACK off
+ROLLBACK;
+
+-- Functions of another role that have the name of idem_grant and other types take over no call with a literal.
+BEGIN;
+GRANT CREATE ON SCHEMA public TO regress_idem_mallory;
+CREATE ROLE regress_idem_app;
+SET LOCAL ROLE regress_idem_mallory;
+DO $$
+DECLARE
+  type text;
+BEGIN
+  FOREACH type IN ARRAY ARRAY['name', 'varchar', 'char', 'regrole', 'oid', 'text[]', 'json', 'anyelement'] LOOP
+    EXECUTE format('CREATE FUNCTION public.idem_grant(%s) RETURNS void LANGUAGE plpgsql AS %L', type, 'BEGIN RAISE ''planted''; END');
+  END LOOP;
+END $$;
+RESET ROLE;
+SELECT idem_grant('regress_idem_app');
+SELECT has_table_privilege('regress_idem_app', 'idem_transactions', 'SELECT') AS granted;
+ROLLBACK;
+
 -- A function of another role in the same schema is not granted along.
 BEGIN;
 CREATE FUNCTION public.idem_version(int) RETURNS int LANGUAGE sql AS 'SELECT 1';
