@@ -69,6 +69,37 @@ SELECT idem_grant('');
 SELECT idem_grant(NULL);
 SELECT * FROM pg_temp.rights('regress_idem_none');
 
+-- Who may call idem_grant, but not grant, gets an error, with and without a right of its own on the ledger.
+GRANT EXECUTE ON FUNCTION idem_grant(text), _idem_check_ledger(), idem_create_ledger() TO regress_idem_app, regress_idem_none;
+SET client_min_messages = error;
+SET ROLE regress_idem_app;
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+SELECT idem_grant('regress_idem_none');
+\set VERBOSITY sqlstate
+SET ROLE regress_idem_none;
+SELECT idem_grant('regress_idem_none');
+RESET ROLE;
+SET client_min_messages = warning;
+SELECT * FROM pg_temp.rights('regress_idem_none');
+
+-- Who may call idem_create_ledger, but owns neither the extension nor the schema, makes no ledger and adopts none.
+BEGIN;
+GRANT CREATE ON SCHEMA public TO regress_idem_none;
+\set ON_ERROR_ROLLBACK on
+SET LOCAL ROLE regress_idem_none;
+SELECT idem_create_ledger();
+RESET ROLE;
+DROP TABLE idem_transactions;
+SET LOCAL ROLE regress_idem_none;
+\set VERBOSITY default
+SELECT idem_create_ledger();
+\set VERBOSITY sqlstate
+SELECT to_regclass('idem_transactions') IS NULL AS no_table;
+\set ON_ERROR_ROLLBACK off
+ROLLBACK;
+REVOKE EXECUTE ON FUNCTION idem_grant(text), _idem_check_ledger(), idem_create_ledger() FROM regress_idem_app, regress_idem_none;
+
 -- Without the one or the other right a call fails; what was stored is not shown.
 REVOKE INSERT ON idem_transactions FROM regress_idem_app;
 SET ROLE regress_idem_app;
