@@ -42,6 +42,9 @@ BusyLimit::~BusyLimit()
     if (limit_ >= 0) {
         disable_timeout(timeout_id(strike_if_waiting), false);
     }
+    if (struck_ && !get_timeout_indicator(STATEMENT_TIMEOUT, false)) {
+        QueryCancelPending = 0; // another error came first; what the limit asked for must not hit what comes after it
+    }
     innermost = outer_;
     if (outer_ != nullptr) {
         outer_->set_timer();
@@ -55,10 +58,18 @@ void BusyLimit::set_timer() const
     }
 }
 
-// Runs in the handler of SIGALRM, which also wakes a process that waits for a lock.
+bool BusyLimit::caused(const ErrorData &error) const
+{
+    // The server says which cancel it was: that of statement_timeout, where both are due.
+    return struck_ && error.sqlerrcode == ERRCODE_QUERY_CANCELED && error.message_id != nullptr &&
+           strcmp(error.message_id, "canceling statement due to user request") == 0;
+}
+
+// Runs in the handler of SIGALRM, which also wakes a process that waits for a lock. Strikes once, and not at a process
+// that is on its way out: a FATAL error runs no destructor.
 void BusyLimit::strike_if_waiting()
 {
-    if (innermost != nullptr && innermost->waits_for_twin()) {
+    if (!proc_exit_inprogress && innermost != nullptr && !innermost->struck_ && innermost->waits_for_twin()) {
         innermost->struck_ = true;
         QueryCancelPending = 1;
         InterruptPending = 1;
@@ -68,7 +79,8 @@ void BusyLimit::strike_if_waiting()
 // What a process waits for cannot go away under it: until it wakes up it stands in the lock's queue, or holds the lock.
 bool BusyLimit::waits_for_twin() const
 {
-    const LOCK *lock = MyProc->waitLock;
+    const PGPROC *process = MyProc;
+    const LOCK *lock = process == nullptr ? nullptr : process->waitLock;
     if (lock == nullptr ||
         (lock->tag.locktag_type != LOCKTAG_TRANSACTION && lock->tag.locktag_type != LOCKTAG_SPECULATIVE_TOKEN)) {
         return false;

@@ -14,9 +14,11 @@ public:
     BusyLimit(const BusyLimit &) = delete;
     BusyLimit &operator=(const BusyLimit &) = delete;
 
-    /// Whether the limit has struck; the server then raises 57014 at its next check for interrupts, to be read as
-    /// ID002.
+    /// Whether the limit has struck; the server then raises 57014 at its next check for interrupts.
     bool struck() const { return struck_; }
+
+    /// Whether this error is what the limit struck with, to be read as ID002.
+    bool caused(const ErrorData &error) const;
 
 private:
     static void strike_if_waiting();

@@ -186,11 +186,12 @@ void note_side_effects(Relation table)
     const TriggerDesc *triggers = table->trigdesc;
     const TupleConstr *constraints = RelationGetDescr(table)->constr;
     ledger.may_change_rows = ledger.partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
+    ledger.row_security = table->rd_rel->relrowsecurity;
+    // Policies, checks and the expressions of unique indexes are looked at before the insert yields.
     ledger.insert_has_effects =
-        ledger.may_change_rows || has_further_columns(table) ||
+        ledger.may_change_rows || ledger.row_security || ledger.further_unique || has_further_columns(table) ||
         (constraints != nullptr && constraints->num_check > 0) ||
         (triggers != nullptr && (triggers->trig_insert_before_statement || triggers->trig_insert_after_statement));
-    ledger.row_security = table->rd_rel->relrowsecurity;
 }
 
 void forget()

@@ -24,6 +24,7 @@ extern "C" {
 #include "nodes/primnodes.h"
 #include "optimizer/cost.h"   // enable_seqscan
 #include "rewrite/prs2lock.h" // rules
+#include "storage/ipc.h"      // proc_exit_inprogress
 #include "storage/lmgr.h"
 #include "storage/proc.h" // MyProc
 #include "utils/acl.h"

@@ -51,9 +51,7 @@ public:
     PlanUse &operator=(const PlanUse &) = delete;
 };
 
-/// Held while a row is fetched: the plan is made for the index, whenever that happens. One made while the table was
-/// small would scan all of it and keep doing so while the table grows; under SERIALIZABLE the scan would also conflict
-/// with every writer. Never held while triggers run, whose settings of the same name it would spoil.
+/// Turns enable_seqscan off while it lives, without the cost of a setting; only where no code of a user runs meanwhile.
 class IndexScans {
 public:
     IndexScans();

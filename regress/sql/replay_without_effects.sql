@@ -99,4 +99,13 @@ DROP TRIGGER regress_closed ON idem_transactions;
 DROP FUNCTION regress_closed;
 
 SELECT idempotency_key, amount_minor FROM idem_transactions ORDER BY 1;
+
+-- A unique index on an expression that fails for the changed request, and is looked at before the scope's.
+BEGIN;
+CREATE UNIQUE INDEX ON idem_transactions (tenant_id, ((details->>'n')::int));
+CREATE UNIQUE INDEX ON idem_transactions (tenant_id, operation, idempotency_key);
+ALTER TABLE idem_transactions DROP CONSTRAINT idem_transactions_scope_key;
+SELECT outcome FROM idem_create_transaction('t', 'expression', 1, 'EUR', '{"n": "1"}');
+SELECT outcome FROM idem_try_create_transaction('t', 'expression', 1, 'EUR', '{"n": "x"}');
+ROLLBACK;
 DELETE FROM idem_transactions;

@@ -107,6 +107,36 @@ DROP POLICY make ON idem_transactions;
 ALTER TABLE idem_transactions DISABLE ROW LEVEL SECURITY;
 DELETE FROM idem_transactions;
 
+-- A policy that no longer lets the role insert does not keep it from a replay.
+ALTER TABLE idem_transactions ENABLE ROW LEVEL SECURITY;
+CREATE POLICY see ON idem_transactions FOR SELECT USING (true);
+CREATE POLICY make ON idem_transactions FOR INSERT WITH CHECK (current_setting('app.open', true) = 'on');
+SET ROLE regress_idem_app;
+SET app.open = 'on';
+SELECT outcome FROM idem_create_transaction('t1', 'open', 1, 'EUR');
+SET app.open = 'off';
+SELECT outcome FROM idem_create_transaction('t1', 'open', 1, 'EUR');
+SELECT idem_create_transaction('t1', 'closed', 1, 'EUR');
+RESET ROLE;
+-- A policy that sets what a read sets leaves the session as it was.
+CREATE FUNCTION regress_idem_policy() RETURNS bool LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  PERFORM set_config('enable_seqscan', 'on', true);
+  RETURN true;
+END $$;
+DROP POLICY see ON idem_transactions;
+CREATE POLICY see ON idem_transactions FOR SELECT USING (regress_idem_policy());
+SET ROLE regress_idem_app;
+SELECT setting AS before FROM pg_settings WHERE name = 'enable_seqscan' \gset
+SELECT outcome FROM idem_create_transaction('t1', 'open', 1, 'EUR');
+SELECT setting = :'before' AS unchanged FROM pg_settings WHERE name = 'enable_seqscan';
+RESET ROLE;
+DROP POLICY see ON idem_transactions;
+DROP POLICY make ON idem_transactions;
+DROP FUNCTION regress_idem_policy;
+ALTER TABLE idem_transactions DISABLE ROW LEVEL SECURITY;
+DELETE FROM idem_transactions;
+
 -- FORCE binds the owner of the ledger too, where that is the owner of the schema and no superuser.
 CREATE ROLE regress_idem_owner;
 BEGIN;

@@ -89,6 +89,45 @@ my $waiting = q{FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query L
     $node->start;
 }
 
+# Sessions that end while idem.busy_timeout keeps looking at what they wait for do not harm the server.
+{
+    my $started = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
+    $node->safe_psql(
+        'postgres', q{
+        CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(3600); RETURN new; END';
+        CREATE TRIGGER slow BEFORE INSERT ON idem_transactions FOR EACH ROW EXECUTE FUNCTION slow()});
+    for my $wave (1 .. 6)
+    {
+        my @callers;
+        for my $caller (1 .. 8)
+        {
+            my ($out, $err) = ('', '');
+            push @callers, start_psql($node, 'SET idem.busy_timeout = 0; ' . create('slow', "$wave-$caller"), \$out, \$err);
+        }
+        $node->poll_query_until('postgres', q{SELECT count(*) = 8 FROM pg_stat_activity WHERE wait_event = 'PgSleep'})
+            or die 'the callers do not sleep';
+        $node->safe_psql('postgres',
+            q{SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
+        $_->finish for @callers;
+    }
+    is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started, 'terminated callers end alone');
+    $node->safe_psql('postgres', 'DROP FUNCTION slow CASCADE');
+}
+
+# A statement_timeout that is due together with idem.busy_timeout is not taken for it.
+{
+    my $holder = $node->background_psql('postgres');
+    $holder->query_safe('BEGIN; ' . create('both', 'held'));
+    my %states;
+    for (1 .. 40)
+    {
+        $states{ sqlstate($node, 'SET idem.busy_timeout = 20; SET statement_timeout = 20; ' . create('both', 'held')) }++;
+    }
+    is_deeply([ keys %states ], ['57014'], 'a statement_timeout keeps its SQLSTATE');
+    $holder->query_safe('ROLLBACK');
+    $holder->quit;
+}
+
 # A fast shutdown waits for nobody.
 {
     my ($out, $err, $holder_out, $holder_err) = ('', '', '', '');
