@@ -118,6 +118,14 @@ Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
     return Claim::scope_found;
 }
 
+// Whether the role has the privilege to insert at all; one that has not is refused by the insert, also on a replay.
+bool may_insert(const Ledger &ledger)
+{
+    const Oid role = GetUserId();
+    return pg_class_aclcheck(ledger.relation, role, ACL_INSERT) == ACLCHECK_OK ||
+           pg_attribute_aclcheck_all(ledger.relation, role, ACL_INSERT, ACLMASK_ANY) == ACLCHECK_OK;
+}
+
 // Every round said "not inserted", and no row was to be seen: raise the reason.
 [[noreturn]] void refuse_unseen(const Ledger &ledger)
 {
@@ -142,7 +150,7 @@ Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found)
     const PlanUse use;
     // Where an insert that yields is not without effect, look first, so that a replay changes nothing. So too under a
     // snapshot that stays: a row which it shows answers the call, also if somebody has deleted it since.
-    if ((ledger.insert_has_effects || IsolationUsesXactSnapshot()) &&
+    if ((ledger.insert_has_effects || IsolationUsesXactSnapshot()) && backend([&] { return may_insert(ledger); }) &&
         fetch(ledger, Statement::fetch_scope, row, found)) {
         return checked_fetch(ledger, row, found);
     }
