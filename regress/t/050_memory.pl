@@ -71,9 +71,12 @@ check_growth(
     END}
 );
 
-# H57: errors are caught, and leave nothing.
-check_growth(
-    "$conflicts conflicts", qq{
+# A loop of calls that are refused, with the error caught each time.
+sub check_refused
+{
+    my ($what, $call, $condition) = @_;
+    check_growth(
+        $what, qq{
     DECLARE
         contexts bigint;
         anonymous bigint;
@@ -81,9 +84,8 @@ check_growth(
     BEGIN
         FOR i IN 1 .. $conflicts LOOP
             BEGIN
-                PERFORM idem_create_transaction('memory', 'k' || i, 999, 'EUR',
-                    jsonb_build_object('n', i, 'x', repeat('y', 950)));
-            EXCEPTION WHEN SQLSTATE 'ID001' THEN
+                PERFORM $call;
+            EXCEPTION WHEN $condition THEN
                 caught := caught + 1;
             END;
             IF i = 1000 THEN
@@ -96,33 +98,18 @@ check_growth(
         END IF;
         RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
     END}
-);
+    );
+    return;
+}
+
+# H57: errors are caught, and leave nothing.
+check_refused("$conflicts conflicts", q{idem_create_transaction('memory', 'k' || i, 999, 'EUR',
+                    jsonb_build_object('n', i, 'x', repeat('y', 950)))}, q{SQLSTATE 'ID001'});
 
 # So do requests that are refused before anything is looked up.
-check_growth(
-    "$conflicts refusals", qq{
-    DECLARE
-        contexts bigint;
-        anonymous bigint;
-        caught int := 0;
-    BEGIN
-        FOR i IN 1 .. $conflicts LOOP
-            BEGIN
-                PERFORM idem_create_transaction('memory', repeat('k', 256), 1000, 'EUR', jsonb_build_object('n', i));
-            EXCEPTION WHEN invalid_parameter_value THEN
-                caught := caught + 1;
-            END;
-            IF i = 1000 THEN
-                contexts := contexts();
-                anonymous := anonymous();
-            END IF;
-        END LOOP;
-        IF caught <> $conflicts THEN
-            RAISE EXCEPTION '% caught', caught;
-        END IF;
-        RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
-    END}
-);
+check_refused("$conflicts refusals",
+    q{idem_create_transaction('memory', repeat('k', 256), 1000, 'EUR', jsonb_build_object('n', i))},
+    'invalid_parameter_value');
 
 $node->stop;
 done_testing();
