@@ -8,6 +8,12 @@
 
 namespace idem::pg {
 
+std::string_view text_octets(Datum value)
+{
+    const text *detoasted = DatumGetTextPP(value);
+    return {VARDATA_ANY(detoasted), VARSIZE_ANY_EXHDR(detoasted)};
+}
+
 std::string_view to_utf8(std::string_view text)
 {
     if (GetDatabaseEncoding() == PG_UTF8) {

@@ -57,14 +57,6 @@ bool fetch(const Ledger &ledger, Statement statement, const Row &row, Row &found
     });
 }
 
-bool equal_text(Datum left, Datum right)
-{
-    const text *l = DatumGetTextPP(left);
-    const text *r = DatumGetTextPP(right);
-    return VARSIZE_ANY_EXHDR(l) == VARSIZE_ANY_EXHDR(r) &&
-           memcmp(VARDATA_ANY(l), VARDATA_ANY(r), VARSIZE_ANY_EXHDR(l)) == 0;
-}
-
 bool same_id(const Row &left, const Row &right)
 {
     return memcmp(DatumGetUUIDP(left.values[kId]), DatumGetUUIDP(right.values[kId]), UUID_LEN) == 0;
@@ -73,9 +65,9 @@ bool same_id(const Row &left, const Row &right)
 bool same_scope(const Row &left, const Row &right)
 {
     return backend([&] {
-        return equal_text(left.values[kTenantId], right.values[kTenantId]) &&
-               equal_text(left.values[kOperation], right.values[kOperation]) &&
-               equal_text(left.values[kIdempotencyKey], right.values[kIdempotencyKey]);
+        return text_octets(left.values[kTenantId]) == text_octets(right.values[kTenantId]) &&
+               text_octets(left.values[kOperation]) == text_octets(right.values[kOperation]) &&
+               text_octets(left.values[kIdempotencyKey]) == text_octets(right.values[kIdempotencyKey]);
     });
 }
 

@@ -4,6 +4,7 @@
 #include "../core/uuid.h"
 #include "arguments.h"
 #include "boundary.h"
+#include "encoding.h"
 #include "engine.h"
 #include "jsonb_value.h"
 
@@ -139,8 +140,7 @@ bool same_text(Datum stored, bool stored_null, const TextArgument &sent)
     if (stored_null || sent.null) {
         return stored_null == sent.null;
     }
-    const text *value = backend([stored] { return DatumGetTextPP(stored); });
-    return std::string_view(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)) == sent.octets;
+    return backend([stored] { return text_octets(stored); }) == sent.octets;
 }
 
 // Where the details differ, as " ($.a, $.b[0], ...)"; empty where they do not.
