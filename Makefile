@@ -10,6 +10,8 @@ EXTVERSION     := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" idem.contr
 OBJS            = $(patsubst %.cpp,%.o,$(sort $(wildcard extension/core/*.cpp extension/pg/*.cpp)))
 DATA            = $(wildcard sql/idem--*--*.sql)
 DATA_built      = sql/idem--$(EXTVERSION).sql
+# What the script of the extension consists of, in this order.
+SQL_PARTS       = $(patsubst %,sql/parts/%.sql,calls ledger)
 
 # PGXS overrides a plain with_llvm = no and links with the C compiler.
 override with_llvm = no
@@ -45,8 +47,8 @@ endif
 $(STAMP):
 	@echo "$(SERVER)" >$@
 
-sql/idem--$(EXTVERSION).sql: sql/idem.sql idem.control
-	cp $< $@
+sql/idem--$(EXTVERSION).sql: $(SQL_PARTS) idem.control Makefile
+	cat $(SQL_PARTS) >$@
 
 # For developers; see CONTRIBUTING.md.
 
