@@ -4,6 +4,7 @@
 #include "boundary.h"
 #include "busy_limit.h"
 #include "encoding.h"
+#include "statements.h"
 
 #include <string>
 
@@ -19,12 +20,12 @@ namespace sqlstate = core::sqlstate;
 constexpr int kRounds = 6;
 
 // Run an insert under idem.busy_timeout.
-bool insert(const Ledger &ledger, Statement statement, const Row &row, Row &found)
+bool insert(const Binding &binding, Statement statement, const Row &row, Row &found)
 {
     const BusyLimit limit;
     try {
         return backend([&] {
-            const bool inserted = run_statement(ledger, statement, row, found);
+            const bool inserted = run_statement(binding, statement, row, found);
             if (limit.struck()) {
                 CHECK_FOR_INTERRUPTS(); // the wait ended just when the limit struck; its cancel must not outlive it
             }
@@ -41,49 +42,68 @@ bool insert(const Ledger &ledger, Statement statement, const Row &row, Row &foun
 
 // Look for a row, with a plan for the index whenever that is made: one made while the table was small would scan all of
 // it and keep doing so while the table grows; under SERIALIZABLE the scan would also conflict with every writer.
-bool fetch(const Ledger &ledger, Statement statement, const Row &row, Row &found)
+bool fetch(const Binding &binding, Statement statement, const Row &row, Row &found)
 {
-    if (!ledger.row_security) {
+    if (!binding.table.row_security) {
         const IndexScans index_scans;
-        return backend([&] { return run_statement(ledger, statement, row, found); });
+        return backend([&] { return run_statement(binding, statement, row, found); });
     }
     // Policies run code, which may set the same setting; so the long way.
     return backend([&] {
         const int level = NewGUCNestLevel();
         (void)set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-        const bool is_there = run_statement(ledger, statement, row, found);
+        const bool is_there = run_statement(binding, statement, row, found);
         AtEOXact_GUC(true, level);
         return is_there;
     });
 }
 
-bool same_id(const Row &left, const Row &right)
+bool same_id(const Binding &binding, const Row &left, const Row &right)
 {
-    return memcmp(DatumGetUUIDP(left.values[kId]), DatumGetUUIDP(right.values[kId]), UUID_LEN) == 0;
+    return memcmp(DatumGetUUIDP(left.values[binding.id_column]), DatumGetUUIDP(right.values[binding.id_column]),
+                  UUID_LEN) == 0;
 }
 
-bool same_scope(const Row &left, const Row &right)
+// Whether both rows have one scope, octet for octet.
+bool same_scope(const Binding &binding, const Row &left, const Row &right)
 {
     return backend([&] {
-        return text_octets(left.values[kTenantId]) == text_octets(right.values[kTenantId]) &&
-               text_octets(left.values[kOperation]) == text_octets(right.values[kOperation]) &&
-               text_octets(left.values[kIdempotencyKey]) == text_octets(right.values[kIdempotencyKey]);
+        for (int i = 0; i < binding.scope_columns; ++i) {
+            const ScopeColumn &column = binding.scope[i];
+            if (left.nulls[column.place] || right.nulls[column.place] ||
+                !datum_image_eq(left.values[column.place], right.values[column.place], column.by_value,
+                                column.length)) {
+                return false;
+            }
+        }
+        return true;
     });
 }
 
-bool hidden_by_policies(const Ledger &ledger)
+bool hidden_by_policies(const Binding &binding)
 {
-    return backend([&] { return check_enable_rls(ledger.relation, InvalidOid, true) == RLS_ENABLED; });
+    return backend([&] { return check_enable_rls(binding.table.relation, InvalidOid, true) == RLS_ENABLED; });
+}
+
+// Whether `found`, which holds what the insert returned, if it returned anything, is the row as it was stored.
+bool find_stored(const Binding &binding, const Row &row, Row &found)
+{
+    if (binding.id_column < 0) {
+        return same_scope(binding, row, found);
+    }
+    if (!binding.table.may_change_rows && !binding.table.row_security) {
+        found = row;
+        return true;
+    }
+    return fetch(binding, Statement::fetch_scope, row, found) && same_id(binding, row, found);
 }
 
 // The row as it was stored: the given one, unless a trigger may have changed it or a policy hides it from its maker,
 // who could then never replay it.
-Claim stored_row(const Ledger &ledger, const Row &row, Row &found)
+Claim stored_row(const Binding &binding, const Row &row, Row &found)
 {
-    if (!ledger.may_change_rows && !ledger.row_security) {
-        found = row;
-    } else if (!fetch(ledger, Statement::fetch_scope, row, found) || !same_id(row, found)) {
-        if (hidden_by_policies(ledger)) {
+    if (!find_stored(binding, row, found)) {
+        if (hidden_by_policies(binding)) {
             throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the new transaction",
                         "The current role may insert the row, but not see it.");
         }
@@ -100,35 +120,27 @@ std::string relation_name(Oid relation)
     return std::string(to_utf8(name != nullptr ? name : "?"));
 }
 
-Claim checked_fetch(const Ledger &ledger, const Row &row, const Row &found)
+Claim checked_fetch(const Binding &binding, const Row &row, const Row &found)
 {
-    if (!same_scope(row, found)) {
+    if (!same_scope(binding, row, found)) {
         throw Error(sqlstate::kDataCorrupted,
-                    "index " + relation_name(ledger.scope_index) + " returned a row of another key", {},
+                    "index " + relation_name(binding.table.scope_index) + " returned a row of another key", {},
                     "Check the index with amcheck, and REINDEX it.");
     }
     return Claim::scope_found;
 }
 
-// Whether the role has the privilege to insert at all; one that has not is refused by the insert, also on a replay.
-bool may_insert(const Ledger &ledger)
-{
-    const Oid role = GetUserId();
-    return pg_class_aclcheck(ledger.relation, role, ACL_INSERT) == ACLCHECK_OK ||
-           pg_attribute_aclcheck_all(ledger.relation, role, ACL_INSERT, ACLMASK_ANY) == ACLCHECK_OK;
-}
-
 // Every round said "not inserted", and no row was to be seen: raise the reason.
-[[noreturn]] void refuse_unseen(const Ledger &ledger)
+[[noreturn]] void refuse_unseen(const Binding &binding)
 {
-    if (hidden_by_policies(ledger)) {
+    if (hidden_by_policies(binding)) {
         throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the stored transaction of this key",
                     "The key is taken by a row that the current role may not see.");
     }
-    if (backend([&] { return has_row_triggers(ledger); })) {
+    if (backend([&] { return has_row_triggers(binding.table); })) {
         throw Error(sqlstate::kNotInState, "the row was not stored, and no row stands in its way",
-                    "A BEFORE INSERT trigger on table " + relation_name(ledger.relation) + " suppressed it, or index " +
-                        relation_name(ledger.scope_index) + " is damaged.");
+                    "A BEFORE INSERT trigger on table " + relation_name(binding.table.relation) +
+                        " suppressed it, or index " + relation_name(binding.table.scope_index) + " is damaged.");
     }
     throw Error(sqlstate::kSerializationFailure,
                 "could not serialize access: the stored transaction was deleted concurrently", {},
@@ -137,36 +149,39 @@ bool may_insert(const Ledger &ledger)
 
 } // namespace
 
-Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found)
+Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found)
 {
-    const PlanUse use;
+    const Table &table = binding.table;
     // Where an insert that yields is not without effect, look first, so that a replay changes nothing. So too under a
-    // snapshot that stays: a row which it shows answers the call, also if somebody has deleted it since.
-    if ((ledger.insert_has_effects || IsolationUsesXactSnapshot()) && backend([&] { return may_insert(ledger); }) &&
-        fetch(ledger, Statement::fetch_scope, row, found)) {
-        return checked_fetch(ledger, row, found);
+    // snapshot that stays: a row which it shows answers the call, also if somebody has deleted it since. A role that
+    // may not insert at all is refused by the insert, also on a replay.
+    if ((table.insert_has_effects || IsolationUsesXactSnapshot()) &&
+        backend([&] { return may_access(table.relation, ACL_INSERT); }) &&
+        fetch(binding, Statement::fetch_scope, row, found)) {
+        return checked_fetch(binding, row, found);
     }
     // A bare ON CONFLICT probes every unique index. Without order_ref, and on a table without unique keys of the
     // user's, only the scope can clash.
-    const bool only_scope = row.nulls[kOrderRef] && !ledger.further_unique;
+    const bool has_order = binding.order_column >= 0 && !row.nulls[binding.order_column];
+    const bool only_scope = !has_order && !table.further_unique;
     for (int round = 0; round < kRounds; ++round) {
         check_interrupts();
-        if (insert(ledger, only_scope ? Statement::insert_scope : Statement::insert_any, row, found)) {
-            return stored_row(ledger, row, found);
+        if (insert(binding, only_scope ? Statement::insert_scope : Statement::insert_any, row, found)) {
+            return stored_row(binding, row, found);
         }
-        if (fetch(ledger, Statement::fetch_scope, row, found)) {
-            return checked_fetch(ledger, row, found);
+        if (fetch(binding, Statement::fetch_scope, row, found)) {
+            return checked_fetch(binding, row, found);
         }
-        if (!row.nulls[kOrderRef] && fetch(ledger, Statement::fetch_order, row, found)) {
+        if (has_order && fetch(binding, Statement::fetch_order, row, found)) {
             // A row that appeared after the look for the scope is its twin, not another order.
-            return same_scope(row, found) ? Claim::scope_found : Claim::order_found;
+            return same_scope(binding, row, found) ? Claim::scope_found : Claim::order_found;
         }
     }
     // A clash on a further unique key never goes away; this insert lets the server report it (23505).
-    if (insert(ledger, Statement::insert_scope, row, found)) {
-        return stored_row(ledger, row, found);
+    if (insert(binding, Statement::insert_scope, row, found)) {
+        return stored_row(binding, row, found);
     }
-    refuse_unseen(ledger);
+    refuse_unseen(binding);
 }
 
 } // namespace idem::pg

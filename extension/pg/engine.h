@@ -1,7 +1,6 @@
 #pragma once
 
-#include "ledger.h"
-#include "statements.h"
+#include "binding.h"
 
 namespace idem::pg {
 
@@ -16,6 +15,6 @@ enum class Claim {
 /// connection. Raises ID002 where idem.busy_timeout ends the wait, 40001 where the row keeps vanishing, 42501 where row
 /// security hides it, 55000 where a trigger suppresses the insert or changes the key, XX001 where the index returns a
 /// row of another key, and what the statements raise, 23505 for a further unique key included.
-Claim insert_or_fetch(const Ledger &ledger, const Row &row, Row &found);
+Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found);
 
 } // namespace idem::pg

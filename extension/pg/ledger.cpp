@@ -14,8 +14,9 @@ PG_FUNCTION_INFO_V1(idem_check_ledger);
 namespace idem::pg {
 namespace {
 
-Ledger ledger;      // a database has one extension and so at most one ledger
-uint64 changes = 0; // of the ledger, as reported by the server
+Table ledger;          // a database has one extension and so at most one ledger
+bool verified = false; // cleared when the server reports a change
+uint64 changes = 0;    // of the ledger, as reported by the server
 
 struct Column {
     const char *name;
@@ -42,11 +43,6 @@ constexpr UniqueKey kScopeKey = {{"tenant_id", "operation", "idempotency_key"},
                                  "ADD UNIQUE (tenant_id, operation, idempotency_key)"};
 constexpr UniqueKey kOrderKey = {{"tenant_id", "operation", "order_ref"},
                                  "ADD UNIQUE (tenant_id, operation, order_ref)"};
-
-const char *qualified_name(Relation table)
-{
-    return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
-}
 
 void refuse(Relation table, const char *detail, const char *hint = nullptr)
 {
@@ -149,7 +145,7 @@ void check_indexes(Relation table)
         } else if (protects && has_columns(index, kOrderKey) && covers_every_order(index) &&
                    !form->indnullsnotdistinct) {
             has_order_index = true;
-        } else if (form->indisunique || form->indisexclusion) {
+        } else if (may_clash(index)) {
             if (!form->indimmediate) { // the insert could not yield to a twin that clashes on it
                 refuse(table, psprintf("Constraint %s is deferrable.", RelationGetRelationName(index)),
                        "Make the constraint NOT DEFERRABLE.");
@@ -180,23 +176,9 @@ bool has_further_columns(Relation table)
     return columns > lengthof(kColumns);
 }
 
-// See what an insert into the table may do beside storing the given row, in it or in its partitions.
-void note_side_effects(Relation table)
-{
-    const TriggerDesc *triggers = table->trigdesc;
-    const TupleConstr *constraints = RelationGetDescr(table)->constr;
-    ledger.may_change_rows = ledger.partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
-    ledger.row_security = table->rd_rel->relrowsecurity;
-    // Policies, checks and the expressions of unique indexes are looked at before the insert yields.
-    ledger.insert_has_effects =
-        ledger.may_change_rows || ledger.row_security || ledger.further_unique || has_further_columns(table) ||
-        (constraints != nullptr && constraints->num_check > 0) ||
-        (triggers != nullptr && (triggers->trig_insert_before_statement || triggers->trig_insert_after_statement));
-}
-
 void forget()
 {
-    ledger.verified = false;
+    verified = false;
     ++changes;
 }
 
@@ -213,17 +195,6 @@ void forget_owner(Datum, int, uint32)
     forget();
 }
 
-// INSERT ... ON CONFLICT is not possible on a table with such rules.
-void check_rules(Relation table)
-{
-    for (int i = 0; table->rd_rules != nullptr && i < table->rd_rules->numLocks; ++i) {
-        const CmdType event = table->rd_rules->rules[i]->event;
-        if (event == CMD_INSERT || event == CMD_UPDATE) {
-            refuse(table, "It has a rule for INSERT or UPDATE.", "Use a trigger instead of the rule.");
-        }
-    }
-}
-
 // Verify the locked table; false where it is no longer the one of that name, as after a wait for who replaced it.
 bool verify(Oid relation, const Home &home)
 {
@@ -236,14 +207,17 @@ bool verify(Oid relation, const Home &home)
     }
     ledger.relation = relation;
     ledger.partitioned = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
-    ledger.verified = false;
+    verified = false;
     const uint64 seen = changes;
     check_owner(table, home);
     check_columns(table);
-    check_rules(table);
+    if (has_write_rules(table)) {
+        refuse(table, "It has a rule for INSERT or UPDATE.", "Use a trigger instead of the rule.");
+    }
     check_indexes(table);
-    note_side_effects(table);
-    ledger.verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
+    note_side_effects(table, ledger);
+    ledger.insert_has_effects = ledger.insert_has_effects || has_further_columns(table); // and so further defaults
+    verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
     relation_close(table, NoLock);
     return true;
 }
@@ -262,7 +236,7 @@ Home home_of(Oid function)
     return home;
 }
 
-Ledger open_ledger(const Home &home)
+Table open_ledger(const Home &home)
 {
     for (;;) {
         const Oid relation = get_relname_relid(kLedgerName, home.schema);
@@ -275,26 +249,11 @@ Ledger open_ledger(const Home &home)
                                                         quote_qualified_identifier(schema, "idem_create_ledger"))));
         }
         LockRelationOid(relation, RowExclusiveLock);
-        if ((ledger.verified && ledger.relation == relation) || verify(relation, home)) {
+        if ((verified && ledger.relation == relation) || verify(relation, home)) {
             return ledger;
         }
         UnlockRelationOid(relation, RowExclusiveLock);
     }
-}
-
-bool has_row_triggers(const Ledger &ledger)
-{
-    ListCell *cell;
-    List *tables = find_all_inheritors(ledger.relation, AccessShareLock, nullptr);
-    foreach (cell, tables) {
-        Relation table = relation_open(lfirst_oid(cell), NoLock);
-        const bool has = table->trigdesc != nullptr && table->trigdesc->trig_insert_before_row;
-        relation_close(table, NoLock);
-        if (has) {
-            return true;
-        }
-    }
-    return false;
 }
 
 void watch_ledger()

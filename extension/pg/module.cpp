@@ -2,7 +2,7 @@
 #include "boundary.h"
 #include "guc.h"
 #include "ledger.h"
-#include "statements.h"
+#include "table.h"
 
 #include "pg.h"
 

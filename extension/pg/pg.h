@@ -29,6 +29,7 @@ extern "C" {
 #include "storage/proc.h" // MyProc
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/datum.h" // datum_image_eq
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/jsonb.h"

@@ -1,57 +1,12 @@
 #pragma once
 
-#include "ledger.h"
+#include "binding.h"
 
 #include "pg.h"
 
 namespace idem::pg {
 
-/// The ledger's columns in the order of the table, which is that of the insert statements' parameters and of the rows
-/// that come back: a select of all columns in their order needs no projection.
-enum RowColumn {
-    kTenantId,
-    kId,
-    kOperation,
-    kIdempotencyKey,
-    kRequestHash,
-    kHashVersion,
-    kAmountMinor,
-    kCurrency,
-    kOrderRef,
-    kDetails,
-    kCreatedAt,
-    kRowColumns
-};
-
-/// One row of the ledger; the values live in the current SPI context.
-struct Row {
-    Datum values[kRowColumns];
-    bool nulls[kRowColumns];
-};
-
-enum class Statement {
-    insert_any,   // any unique conflict means "not inserted"
-    insert_scope, // so does a conflict on the scope; another one raises 23505
-    fetch_scope,
-    fetch_order,
-    count
-};
-
-/// Run a statement on the ledger with the values of `row`. Returns whether it inserted or found a row; a found one is
-/// put into `result`. Its plan is made once per backend. Needs an SPI connection; sees what is committed now (READ
-/// COMMITTED). Server code.
-bool run_statement(const Ledger &ledger, Statement statement, const Row &row, Row &result);
-
-/// Held while statements run: a trigger on the ledger may call idem again, and plans in use must not be freed under it.
-class PlanUse {
-public:
-    PlanUse();
-    ~PlanUse();
-    PlanUse(const PlanUse &) = delete;
-    PlanUse &operator=(const PlanUse &) = delete;
-};
-
-/// Turns enable_seqscan off while it lives, without the cost of a setting; only where no code of a user runs meanwhile.
+/// While one lives, plans are made as if sequential scans were switched off.
 class IndexScans {
 public:
     IndexScans();
@@ -60,10 +15,15 @@ public:
     IndexScans &operator=(const IndexScans &) = delete;
 
 private:
-    bool seqscan_; // the session's enable_seqscan
+    bool seqscan_;
 };
 
-/// Have the server report a renamed schema, which the kept plans name; once per process.
-void watch_schemas();
+/// Prepare a statement with one parameter for each column of a row, and keep its plan. It may modify the tables that
+/// it names. Server code.
+SPIPlanPtr prepare(const char *text, int columns, const Oid *types);
+
+/// Run a statement with `row` as its parameters and the row that it returns, if any, in `found`. Tells whether a row
+/// was inserted or found. Server code.
+bool run_statement(const Binding &binding, Statement statement, const Row &row, Row &found);
 
 } // namespace idem::pg

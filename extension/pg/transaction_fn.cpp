@@ -4,9 +4,11 @@
 #include "../core/uuid.h"
 #include "arguments.h"
 #include "boundary.h"
+#include "call_site.h"
 #include "encoding.h"
 #include "engine.h"
 #include "jsonb_value.h"
+#include "ledger_binding.h"
 
 #include <cstring>
 
@@ -27,9 +29,6 @@ namespace sqlstate = core::sqlstate;
 
 enum Argument { kTenantArg, kKeyArg, kAmountArg, kCurrencyArg, kDetailsArg, kOperationArg, kOrderRefArg };
 
-enum class Outcome { created, replayed, conflict, order_taken };
-constexpr const char *kOutcomeLabels[] = {"created", "replayed", "conflict", "order_taken"}; // of type idem_outcome
-
 // The columns of the result row.
 enum ResultColumn {
     kResultId,
@@ -43,35 +42,6 @@ enum ResultColumn {
 };
 
 constexpr size_t kPathsInMessage = 3;
-
-// What a call site looks up once: where the extension lives, the result type and the values of idem_outcome.
-struct CallSite {
-    Home home;
-    TupleDesc result;
-    Oid outcomes[lengthof(kOutcomeLabels)];
-};
-
-const CallSite &call_site(FunctionCallInfo fcinfo)
-{
-    if (fcinfo->flinfo->fn_extra == nullptr) {
-        MemoryContext caller = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-        auto *site = static_cast<CallSite *>(palloc(sizeof(CallSite)));
-        site->home = home_of(fcinfo->flinfo->fn_oid); // first: it tells of a function that was dropped
-        TupleDesc result = nullptr;
-        if (get_call_result_type(fcinfo, nullptr, &result) != TYPEFUNC_COMPOSITE || result->natts != kResultColumns) {
-            elog(ERROR, "unexpected result type of function %u", fcinfo->flinfo->fn_oid);
-        }
-        site->result = BlessTupleDesc(result);
-        const Oid type = TupleDescAttr(result, kResultOutcome)->atttypid;
-        for (size_t i = 0; i < lengthof(kOutcomeLabels); ++i) {
-            site->outcomes[i] = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(type),
-                                                CStringGetDatum(kOutcomeLabels[i]));
-        }
-        fcinfo->flinfo->fn_extra = site;
-        MemoryContextSwitchTo(caller);
-    }
-    return *static_cast<const CallSite *>(fcinfo->flinfo->fn_extra);
-}
 
 // The arguments of a call, read and checked in the order that the contract fixes.
 struct Call {
@@ -105,7 +75,8 @@ Row new_row(const Call &call, const core::Sha256 &hash)
     return backend([&] {
         auto *uuid = static_cast<pg_uuid_t *>(palloc(sizeof(pg_uuid_t)));
         std::memcpy(uuid->data, id.data(), id.size());
-        Row row{};
+        Row row = make_row(kLedgerColumns);
+        std::memset(row.nulls, 0, kLedgerColumns);
         row.values[kTenantId] = call.tenant_id.value;
         row.values[kOperation] = call.request.operation.value;
         row.values[kIdempotencyKey] = call.idempotency_key.value;
@@ -190,7 +161,7 @@ Datum result_row(const CallSite &site, Outcome outcome, const Row &stored)
     bool nulls[kResultColumns];
     const bool empty = outcome == Outcome::conflict || outcome == Outcome::order_taken;
     std::memset(nulls, empty ? 1 : 0, sizeof nulls);
-    values[kResultOutcome] = ObjectIdGetDatum(site.outcomes[static_cast<size_t>(outcome)]);
+    values[kResultOutcome] = outcome_datum(site, outcome);
     nulls[kResultOutcome] = false;
     if (!empty) {
         values[kResultId] = stored.values[kId];
@@ -205,10 +176,11 @@ Datum result_row(const CallSite &site, Outcome outcome, const Row &stored)
 }
 
 // Insert or fetch, and tell what that means for the request. With `raise`, ID001 and ID003 are errors.
-Outcome decide(const Ledger &ledger, const Call &call, bool raise, Row &stored)
+Outcome decide(const Table &ledger, const Call &call, bool raise, Row &stored)
 {
     const core::Sha256 hash = call.request.fingerprint();
-    switch (insert_or_fetch(ledger, new_row(call, hash), stored)) {
+    const LedgerBinding binding(ledger);
+    switch (insert_or_fetch(binding, new_row(call, hash), stored)) {
     case Claim::inserted:
         return Outcome::created;
     case Claim::scope_found:
@@ -236,13 +208,13 @@ Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
     // The call site is looked up first: after a wait the extension may be gone.
     const CallSite &site = backend([fcinfo, name]() -> const CallSite & {
         PreventCommandIfReadOnly(name);
-        const CallSite &known = call_site(fcinfo);
+        const CallSite &known = call_site(fcinfo, kResultColumns, kResultOutcome);
         SPI_connect(); // what the call allocates from here on goes with SPI_finish
         return known;
     });
     const Call call = read_call(fcinfo);
-    const Ledger ledger = backend([&site] { return open_ledger(site.home); });
-    Row stored{};
+    const Table ledger = backend([&site] { return open_ledger(site.home); });
+    Row stored = backend([] { return make_row(kLedgerColumns); });
     const Outcome outcome = decide(ledger, call, raise, stored);
     return backend([&] {
         MemoryContextSwitchTo(caller);

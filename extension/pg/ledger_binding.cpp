@@ -1,0 +1,117 @@
+#include "ledger_binding.h"
+
+#include "ledger.h"
+#include "statements.h"
+
+#include "pg.h"
+
+namespace idem::pg {
+namespace {
+
+constexpr int kStatements = static_cast<int>(Statement::count);
+
+// The plans of one ledger; prepared when first used.
+struct Plans {
+    Oid relation;
+    SchemaName schema;
+    int users; // calls that are running, one inside the other
+    SPIPlanPtr plans[kStatements];
+};
+
+Plans kept;
+
+constexpr Oid kParameterTypes[kLedgerColumns] = {TEXTOID, UUIDOID, TEXTOID, TEXTOID,  BYTEAOID,      INT2OID,
+                                                 INT8OID, TEXTOID, TEXTOID, JSONBOID, TIMESTAMPTZOID};
+
+#define IDEM_COLUMNS                                                                                                   \
+    "tenant_id, id, operation, idempotency_key, request_hash, hash_version, amount_minor, currency, order_ref, "       \
+    "details, created_at"
+
+// The text of a statement; %s is the ledger.
+const char *statement_text(Statement statement)
+{
+    switch (statement) {
+    case Statement::insert_any:
+        return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+               " ON CONFLICT DO NOTHING";
+    case Statement::insert_scope:
+        return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+               " ON CONFLICT (tenant_id COLLATE pg_catalog.\"C\", operation COLLATE pg_catalog.\"C\","
+               " idempotency_key COLLATE pg_catalog.\"C\") DO NOTHING";
+    case Statement::fetch_scope:
+        return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
+               " AND operation OPERATOR(pg_catalog.=) $3 AND idempotency_key OPERATOR(pg_catalog.=) $4";
+    case Statement::fetch_order:
+        return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
+               " AND operation OPERATOR(pg_catalog.=) $3 AND order_ref OPERATOR(pg_catalog.=) $9";
+    case Statement::count:
+        break;
+    }
+    pg_unreachable();
+}
+
+// Free the plans, and have them prepared anew for this ledger.
+void start_over(Oid relation)
+{
+    for (SPIPlanPtr &plan : kept.plans) {
+        if (plan != nullptr) {
+            SPI_freeplan(plan);
+            plan = nullptr;
+        }
+    }
+    kept.relation = relation;
+    kept.schema.note(get_rel_namespace(relation));
+}
+
+} // namespace
+
+LedgerBinding::LedgerBinding(const Table &ledger)
+{
+    table = ledger;
+    columns = kLedgerColumns;
+    constexpr LedgerColumn kScope[] = {kTenantId, kOperation, kIdempotencyKey};
+    for (const LedgerColumn place : kScope) {
+        scope[scope_columns++] = {place, false, -1};
+    }
+    order_column = kOrderRef;
+    id_column = kId;
+    ++kept.users;
+}
+
+LedgerBinding::~LedgerBinding()
+{
+    --kept.users;
+}
+
+SPIPlanPtr LedgerBinding::plan(Statement statement) const
+{
+    if (kept.relation != table.relation || kept.schema.changed()) {
+        if (kept.users > 1) {
+            ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                            errmsg("the ledger was replaced or renamed within a call on it")));
+        }
+        start_over(table.relation);
+    }
+    SPIPlanPtr &plan = kept.plans[static_cast<int>(statement)];
+    if (plan == nullptr) {
+        const char *name = quote_qualified_identifier(kept.schema.name(), kLedgerName);
+        const bool fetches = statement == Statement::fetch_scope || statement == Statement::fetch_order;
+        if (fetches && !table.partitioned) { // rows of inheritance children are not under the ledger's unique keys
+            name = psprintf("ONLY %s", name);
+        }
+        plan = prepare(psprintf(statement_text(statement), name), kLedgerColumns, kParameterTypes);
+    }
+    return plan;
+}
+
+void LedgerBinding::read(HeapTuple tuple, TupleDesc descriptor, Row &row) const
+{
+    heap_deform_tuple(tuple, descriptor, row.values, row.nulls);
+}
+
+bool LedgerBinding::renamed() const
+{
+    return kept.schema.changed();
+}
+
+} // namespace idem::pg
