@@ -1,6 +1,6 @@
 #include "difference.h"
 
-#include "canonical.h"
+#include "escape.h"
 
 namespace idem::core {
 namespace {
@@ -14,32 +14,6 @@ bool is_identifier(std::string_view name)
            std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// Append a name as a JSON string in which DEL, U+0080 to U+009F and the separators of lines and paragraphs are escaped
-// too: JSON leaves them alone, but a terminal or a log reader may act on them.
-void append_quoted(std::string &out, std::string_view name)
-{
-    std::string quoted;
-    append_string(quoted, name);
-    for (size_t i = 0; i < quoted.size(); ++i) {
-        const std::string_view rest = std::string_view(quoted).substr(i);
-        if (rest[0] == '\x7f') {
-            out += "\\u007f";
-        } else if (rest[0] == '\xC2' && static_cast<unsigned char>(rest[1]) < 0xA0) {
-            constexpr char kHex[] = "0123456789abcdef";
-            const auto octet = static_cast<unsigned char>(rest[1]);
-            out += "\\u00";
-            out += kHex[octet >> 4];
-            out += kHex[octet & 0xf];
-            i += 1;
-        } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
-            out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
-            i += 2;
-        } else {
-            out += rest[0];
-        }
-    }
-}
-
 } // namespace
 
 void Differences::enter(std::string_view name)
@@ -48,7 +22,7 @@ void Differences::enter(std::string_view name)
     if (is_identifier(name)) {
         path_ += name;
     } else {
-        append_quoted(path_, name); // a name cannot forge a log line
+        append_escaped(path_, name, Escape::unprintable); // a name cannot forge a log line
     }
 }
 

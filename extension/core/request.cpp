@@ -2,6 +2,7 @@
 
 #include "errcodes.h"
 #include "error.h"
+#include "utf8.h"
 
 #include <algorithm>
 #include <string>
@@ -12,20 +13,6 @@ namespace {
 [[noreturn]] void refuse(const std::string &message, const std::string &detail = {})
 {
     throw Error(sqlstate::kInvalidParameter, message, detail);
-}
-
-// Decode the UTF-8 sequence that starts at `at` and move behind it; the text is known to be valid.
-char32_t next_character(std::string_view utf8, size_t &at)
-{
-    const auto octet = [&](size_t i) { return static_cast<unsigned char>(utf8[i]); };
-    const unsigned lead = octet(at);
-    const size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    char32_t character = length == 1 ? lead : lead & (0xFFU >> (length + 1));
-    for (size_t i = 1; i < length; ++i) {
-        character = (character << 6) | (octet(at + i) & 0x3FU);
-    }
-    at += length;
-    return character;
 }
 
 // General category Cc of the Unicode Standard.
