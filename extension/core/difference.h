@@ -2,6 +2,7 @@
 
 #include "json.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@ namespace idem::core {
 /// Names the places where two JSON documents differ, as SQL/JSON paths ($.lines[0].qty), never a value.
 class Differences {
 public:
+    using Names = std::set<std::string, std::less<>>;
+
     /// At most `limit` paths are kept; more() tells whether there are others.
     explicit Differences(size_t limit) : limit_(limit) {}
 
@@ -17,6 +20,10 @@ public:
     /// value. Stops at the first difference beyond the limit. Throws what child() of the values throws.
     template <JsonValue V>
     void compare(const V &stored, const V &sent);
+
+    /// The same for two objects, of which only the members that `looked_at` names are compared.
+    template <JsonValue V>
+    void compare_members(const V &stored, const V &sent, const Names &looked_at);
 
     const std::vector<std::string> &paths() const { return paths_; }
     bool more() const { return more_; }
@@ -27,7 +34,7 @@ private:
     template <JsonValue V>
     void compare_arrays(const V &stored, const V &sent);
     template <JsonValue V>
-    void compare_objects(const V &stored, const V &sent);
+    void compare_objects(const V &stored, const V &sent, const Names *looked_at);
 
     void enter(std::string_view name);
     void enter(size_t index);
@@ -48,10 +55,16 @@ void Differences::compare(const V &stored, const V &sent)
     } else if (stored.kind() == JsonKind::array) {
         compare_arrays(stored, sent);
     } else if (stored.kind() == JsonKind::object) {
-        compare_objects(stored, sent);
+        compare_objects(stored, sent, nullptr);
     } else if (!equal_scalars(stored, sent)) {
         report();
     }
+}
+
+template <JsonValue V>
+void Differences::compare_members(const V &stored, const V &sent, const Names &looked_at)
+{
+    compare_objects(stored, sent, &looked_at);
 }
 
 template <JsonValue V>
@@ -92,7 +105,7 @@ void Differences::compare_arrays(const V &stored, const V &sent)
 }
 
 template <JsonValue V>
-void Differences::compare_objects(const V &stored, const V &sent)
+void Differences::compare_objects(const V &stored, const V &sent, const Names *looked_at)
 {
     const size_t mark = path_.size();
     const std::vector<JsonMember> left = sorted_members(stored);
@@ -102,13 +115,16 @@ void Differences::compare_objects(const V &stored, const V &sent)
     while ((l != left.end() || r != right.end()) && !more_) {
         const bool only_stored = r == right.end() || (l != left.end() && utf16_less(l->name, r->name));
         const bool only_sent = !only_stored && (l == left.end() || utf16_less(r->name, l->name));
-        enter(only_sent ? r->name : l->name);
-        if (only_stored || only_sent) {
-            report();
-        } else {
-            compare(stored.child(l->index), sent.child(r->index));
+        const std::string_view name = only_sent ? r->name : l->name;
+        if (looked_at == nullptr || looked_at->contains(name)) {
+            enter(name);
+            if (only_stored || only_sent) {
+                report();
+            } else {
+                compare(stored.child(l->index), sent.child(r->index));
+            }
+            leave(mark);
         }
-        leave(mark);
         l += only_sent ? 0 : 1;
         r += only_stored ? 0 : 1;
     }

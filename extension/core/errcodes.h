@@ -13,6 +13,7 @@ inline constexpr char kNullValue[] = "22004";             // null_value_not_allo
 inline constexpr char kInvalidParameter[] = "22023";      // invalid_parameter_value
 inline constexpr char kSerializationFailure[] = "40001";  // serialization_failure
 inline constexpr char kInsufficientPrivilege[] = "42501"; // insufficient_privilege
+inline constexpr char kUndefinedColumn[] = "42703";       // undefined_column
 inline constexpr char kLimitExceeded[] = "54000";         // program_limit_exceeded
 inline constexpr char kTooComplex[] = "54001";            // statement_too_complex
 inline constexpr char kNotInState[] = "55000";            // object_not_in_prerequisite_state

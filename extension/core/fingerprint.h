@@ -53,4 +53,7 @@ Sha256 fingerprint(const RequestFields &fields, const V &details)
     return sha256(canonical_request(fields, details));
 }
 
+/// Refuse a stored fingerprint of a version that this library does not know: throw Error 55000.
+[[noreturn]] void refuse_hash_version(int version);
+
 } // namespace idem::core

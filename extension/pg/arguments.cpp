@@ -46,6 +46,27 @@ TextArgument text_argument(FunctionCallInfo fcinfo, int index)
     return {false, PointerGetDatum(value), {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)}};
 }
 
+std::vector<std::string> text_list(ArrayType *array)
+{
+    struct Elements {
+        Datum *values;
+        int count;
+    };
+    if (array_contains_nulls(array)) {
+        core::refuse_null("a path in exclude");
+    }
+    const Elements elements = backend([array] {
+        Elements found{};
+        deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &found.values, nullptr, &found.count);
+        return found;
+    });
+    std::vector<std::string> list;
+    for (int i = 0; i < elements.count; ++i) {
+        list.emplace_back(to_utf8(backend([&] { return text_octets(elements.values[i]); })));
+    }
+    return list;
+}
+
 Request request_arguments(FunctionCallInfo fcinfo, const RequestPlaces &places)
 {
     Request request;
@@ -88,12 +109,9 @@ core::Sha256 Request::fingerprint() const
     return core::fingerprint(fields, JsonbValue(details));
 }
 
-Datum bytea_datum(const core::Sha256 &hash)
+Datum bytea_datum(std::string_view octets)
 {
-    auto *result = static_cast<bytea *>(palloc(VARHDRSZ + hash.size()));
-    SET_VARSIZE(result, VARHDRSZ + hash.size());
-    std::memcpy(VARDATA(result), hash.data(), hash.size());
-    return PointerGetDatum(result);
+    return PointerGetDatum(cstring_to_text_with_len(octets.data(), static_cast<int>(octets.size())));
 }
 
 } // namespace idem::pg

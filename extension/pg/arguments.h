@@ -3,7 +3,9 @@
 #include "../core/request.h"
 #include "../core/sha256.h"
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "pg.h"
 
@@ -38,6 +40,9 @@ struct Request {
 
 TextArgument text_argument(FunctionCallInfo fcinfo, int index);
 
+/// The elements of a text[], in UTF-8; none may be NULL (22004).
+std::vector<std::string> text_list(ArrayType *array);
+
 /// Read amount_minor, currency, details, operation and order_ref from the arguments at these places. NULL details count
 /// as '{}'.
 struct RequestPlaces {
@@ -45,7 +50,11 @@ struct RequestPlaces {
 };
 Request request_arguments(FunctionCallInfo fcinfo, const RequestPlaces &places);
 
-/// A bytea of 32 octets in the current memory context. Server code.
-Datum bytea_datum(const core::Sha256 &hash);
+/// A bytea in the current memory context. Server code.
+Datum bytea_datum(std::string_view octets);
+inline Datum bytea_datum(const core::Sha256 &hash)
+{
+    return bytea_datum({reinterpret_cast<const char *>(hash.data()), hash.size()});
+}
 
 } // namespace idem::pg

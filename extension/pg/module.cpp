@@ -1,4 +1,5 @@
 #include "../core/sha256.h"
+#include "attached.h"
 #include "boundary.h"
 #include "guc.h"
 #include "ledger.h"
@@ -22,6 +23,7 @@ void _PG_init(void)
         idem::pg::backend([] {
             idem::pg::define_settings();
             idem::pg::watch_ledger();
+            idem::pg::watch_attached();
             idem::pg::watch_schemas();
         });
     });

@@ -5,35 +5,48 @@
 extern "C" {
 #include "postgres.h"
 
-#include "access/genam.h"        // index_open
+#include "access/genam.h"        // index_open, systable_beginscan
 #include "access/htup_details.h" // heap_form_tuple, heap_deform_tuple
+#include "access/nbtree.h"       // BTEQUALIMAGE_PROC
 #include "access/relation.h"     // relation_open
+#include "access/table.h"        // table_open
 #include "access/xact.h"         // XactReadOnly, GetCurrentTransactionStartTimestamp
+#include "catalog/catalog.h"     // IsCatalogNamespace
+#include "catalog/pg_am.h"       // BTREE_AM_OID
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h" // find_all_inheritors
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h" // makeObjectName
+#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h" // get_call_result_type
 #include "mb/pg_wchar.h"
 #include "miscadmin.h" // stack_is_too_deep, PreventCommandIfReadOnly
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h" // expression_tree_walker
 #include "nodes/primnodes.h"
-#include "optimizer/cost.h"   // enable_seqscan
-#include "rewrite/prs2lock.h" // rules
-#include "storage/ipc.h"      // proc_exit_inprogress
+#include "optimizer/cost.h"         // enable_seqscan
+#include "rewrite/prs2lock.h"       // rules
+#include "rewrite/rewriteHandler.h" // build_column_default
+#include "storage/ipc.h"            // proc_exit_inprogress
 #include "storage/lmgr.h"
 #include "storage/proc.h" // MyProc
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h" // datum_image_eq
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/rel.h"
 #include "utils/rls.h"

@@ -98,8 +98,7 @@ bool same_request(const Row &stored, const core::Sha256 &hash)
 {
     const int version = DatumGetInt16(stored.values[kHashVersion]);
     if (version != core::kHashVersion) {
-        throw Error(sqlstate::kNotInState, "the stored fingerprint has the unknown version " + std::to_string(version),
-                    {}, "The row was written by another version of idem; install that or a newer one.");
+        core::refuse_hash_version(version);
     }
     const bytea *stored_hash = backend([&] { return DatumGetByteaPP(stored.values[kRequestHash]); });
     return VARSIZE_ANY_EXHDR(stored_hash) == hash.size() &&

@@ -16,4 +16,25 @@ inline bool owns_schema(Oid role, Oid schema)
 #endif
 }
 
+/// Call `walker` for each part of the expression below `node`, until it returns true.
+inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *context)
+{
+#if PG_VERSION_NUM >= 160000
+    return expression_tree_walker(node, walker, context);
+#else
+    // The server declares the walker without its parameters.
+    return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker)), context);
+#endif
+}
+
+/// Whether the role owns the table, in the same sense.
+inline bool owns_table(Oid role, Oid table)
+{
+#if PG_VERSION_NUM >= 160000
+    return object_ownercheck(RelationRelationId, table, role);
+#else
+    return pg_class_ownercheck(table, role);
+#endif
+}
+
 } // namespace idem::pg

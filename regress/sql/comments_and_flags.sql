@@ -1,6 +1,6 @@
 -- Every public object has a comment, and every function the flags that its callers and plans rely on.
 CREATE TEMP VIEW member AS
-  SELECT p.oid, p.proname, p.proacl, p.provolatile, p.proisstrict, p.proparallel, p.prosecdef, p.proleakproof, p.proconfig, l.lanname
+  SELECT p.oid, p.proname, p.proacl, p.provolatile, p.proisstrict, p.proparallel, p.prosecdef, p.prorettype, p.proleakproof, p.proconfig, l.lanname
   FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid JOIN pg_language l ON l.oid = p.prolang
   WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
     AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'idem');
@@ -21,10 +21,13 @@ SELECT proname FROM member WHERE proname !~ '^_?idem_' ORDER BY 1;
 -- Volatility, strictness, parallel safety.
 SELECT proname, lanname, provolatile, proisstrict, proparallel FROM member
 WHERE proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_canonical', 'idem_fingerprint', 'idem_version',
-  'idem_create_ledger', 'idem_grant', '_idem_check_ledger') ORDER BY proname COLLATE "C";
--- Nothing runs as its owner, claims to be leakproof, or, in PL/pgSQL, sees the caller's search path.
-SELECT proname FROM member WHERE prosecdef OR proleakproof ORDER BY 1;
-SELECT proname, proconfig FROM member WHERE lanname = 'plpgsql' ORDER BY 1;
+  'idem_create_ledger', 'idem_grant', '_idem_check_ledger', 'idem_attach', 'idem_detach', 'idem_insert', 'idem_try_insert',
+  '_idem_key_problem') ORDER BY proname COLLATE "C";
+-- Nothing runs as its owner but what event triggers call, nothing claims to be leakproof, and nothing in PL/pgSQL sees
+-- the caller's search path.
+SELECT proname, prorettype::regtype FROM member WHERE prosecdef OR proleakproof ORDER BY 1;
+SELECT proname, proconfig FROM member
+WHERE lanname = 'plpgsql' AND 'search_path=pg_catalog, pg_temp' = ANY (proconfig) IS NOT TRUE ORDER BY 1;
 -- What is not for everybody.
 SELECT proname FROM member WHERE NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', 10))) WHERE grantee = 0)
 ORDER BY proname COLLATE "C";

@@ -1,0 +1,118 @@
+#pragma once
+
+#include "../core/exclusion.h"
+#include "binding.h"
+#include "ledger.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pg.h"
+
+namespace idem::pg {
+
+/// What becomes of a column that a row leaves out.
+enum class DefaultKind {
+    null,         // it is NULL
+    same,         // the same value in every row
+    fresh,        // a value of its own in every row, from a function without effects, such as gen_random_uuid()
+    has_effects,  // as nextval() has
+    fresh_effects // both, as an identity column
+};
+
+/// A further unique key, on which a row may clash beside the scope.
+struct FurtherKey {
+    bool always;             // holds an expression or is an exclusion constraint: the columns do not tell
+    bool nulls_not_distinct; // a NULL does clash with another one
+    int count;
+    AttrNumber columns[INDEX_MAX_KEYS];
+};
+
+/// How the text of a scope argument becomes a value of its column.
+struct ScopeInput {
+    bool as_it_is; // the column holds text
+    FmgrInfo function;
+    Oid parameter;
+    int32 modifier;
+};
+
+/// The plans of the inserts that give values for one set of columns.
+struct ColumnSet {
+    SPIPlanPtr insert_any = nullptr;
+    SPIPlanPtr insert_scope = nullptr;
+    bool further_unique = false;
+    bool has_effects = false;
+};
+
+/// What a session keeps of an attached table until its definition or its registration changes. Columns are places in
+/// the table's row, from 0; negative: there is none.
+struct AttachedTable {
+    MemoryContext memory = nullptr; // all that the server allocates for it
+    bool stale = false;             // to be looked at anew
+    int users = 0;                  // calls that are running, one inside the other
+    Table table;
+    SchemaName schema;
+    const char *name = nullptr; // qualified, as in the plans
+    TupleDesc columns = nullptr;
+    const Oid *types = nullptr;
+    const DefaultKind *defaults = nullptr;
+    const char *row_alias = nullptr; // a name that no column has
+    int tenant = -1;
+    int operation = -1;
+    int key = -1;
+    int hash = -1;
+    int id = -1;
+    ScopeColumn scope[3];
+    const char *scope_operators[3]; // "COLLATE … OPERATOR(…)" between a column of the scope and its parameter
+    ScopeInput inputs[3];
+    int scope_columns = 0;
+    int further_keys = 0;
+    FurtherKey *further = nullptr;
+    FmgrInfo populate; // jsonb_populate_record for this table
+    FmgrInfo to_json;  // to_jsonb for its rows
+    Datum empty_row = 0;
+    SPIPlanPtr fetch = nullptr;
+
+    std::string fixed_operation; // in the database encoding; empty: a column holds it
+    core::Exclusions exclusions;
+    std::map<std::string, int, std::less<>> places; // of columns, by their names in UTF-8
+    std::map<std::vector<bool>, ColumnSet> sets;    // by the columns that a row gives
+};
+
+/// Keeps an attached table from being looked at anew while a call runs.
+class AttachedUse {
+public:
+    explicit AttachedUse(AttachedTable &table) : table_(table) { ++table_.users; }
+    ~AttachedUse() { --table_.users; }
+    AttachedUse(const AttachedUse &) = delete;
+    AttachedUse &operator=(const AttachedUse &) = delete;
+
+private:
+    AttachedTable &table_;
+};
+
+/// Find an attached table, lock it for writing (RowExclusiveLock, until the transaction ends) and make sure that its
+/// scope is protected. Raises 42809 for what is no table, 42501 where the role may not insert, 55000 where the table is
+/// not attached, lost its protection, or was altered within a call on it.
+AttachedTable &open_attached(const Home &home, Oid target);
+
+/// An attached table and a set of its columns as a binding.
+class AttachedBinding final : public Binding {
+public:
+    AttachedBinding(AttachedTable &table, const std::vector<bool> &given);
+
+    SPIPlanPtr plan(Statement statement) const override;
+    void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
+    bool renamed() const override;
+
+private:
+    AttachedTable &attached_;
+    const std::vector<bool> &given_;
+    ColumnSet &set_;
+};
+
+/// Have the server report what may change an attached table to this file; once per process.
+void watch_attached();
+
+} // namespace idem::pg

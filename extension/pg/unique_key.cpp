@@ -1,0 +1,134 @@
+#include "unique_key.h"
+
+#include "boundary.h"
+
+#include "pg.h"
+
+extern "C" {
+#pragma GCC visibility push(default)
+PG_FUNCTION_INFO_V1(idem_key_problem);
+#pragma GCC visibility pop
+}
+
+namespace idem::pg {
+namespace {
+
+constexpr const char *kFaultCodes[] = {"none",       "other_columns", "expression", "not_unique",       "invalid",
+                                       "deferrable", "partial",       "nullable",   "nondeterministic", "inexact"};
+static_assert(lengthof(kFaultCodes) == static_cast<int>(KeyFault::count));
+
+// Whether equal values of the index column are the same octets; the operator class says so where it supports
+// deduplication (PostgreSQL documentation, B-tree support function 4, equalimage).
+bool equal_is_same(Relation index, int column)
+{
+    const Oid type = index->rd_opcintype[column];
+    const Oid function = get_opfamily_proc(index->rd_opfamily[column], type, type, BTEQUALIMAGE_PROC);
+    return OidIsValid(function) &&
+           DatumGetBool(OidFunctionCall1Coll(function, index->rd_indcollation[column], ObjectIdGetDatum(type)));
+}
+
+bool is_nondeterministic(Relation index, int column)
+{
+    const Oid collation = index->rd_indcollation[column];
+    return OidIsValid(collation) && !get_collation_isdeterministic(collation);
+}
+
+// Whether the table lets the column be null.
+bool is_nullable(Relation index, AttrNumber column)
+{
+    HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(index->rd_index->indrelid), Int16GetDatum(column));
+    const bool nullable =
+        !HeapTupleIsValid(tuple) || !reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple))->attnotnull;
+    if (HeapTupleIsValid(tuple)) {
+        ReleaseSysCache(tuple);
+    }
+    return nullable;
+}
+
+// Compare the index key with the columns.
+KeyFault column_fault(Relation index, const AttrNumber *columns, int count)
+{
+    const int keys = IndexRelationGetNumberOfKeyAttributes(index);
+    int found = 0;
+    for (int i = 0; i < count; ++i) {
+        found += holds_column(index, columns[i]) ? 1 : 0;
+    }
+    if (keys != count || found + (holds_column(index, InvalidAttrNumber) ? 1 : 0) < count) {
+        return KeyFault::other_columns;
+    }
+    return found == count ? KeyFault::none : KeyFault::expression;
+}
+
+} // namespace
+
+bool holds_column(Relation index, AttrNumber column)
+{
+    for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); ++i) {
+        if (index->rd_index->indkey.values[i] == column) {
+            return true;
+        }
+    }
+    return false;
+}
+
+KeyFault key_fault(Relation index, const AttrNumber *columns, int count)
+{
+    const FormData_pg_index *form = index->rd_index;
+    if (index->rd_rel->relam != BTREE_AM_OID) {
+        return KeyFault::other_columns;
+    }
+    const KeyFault fault = column_fault(index, columns, count);
+    if (fault != KeyFault::none) {
+        return fault;
+    }
+    if (!form->indisunique) {
+        return KeyFault::not_unique;
+    }
+    if (!form->indisvalid || !form->indisready || !form->indislive) {
+        return KeyFault::invalid;
+    }
+    if (!form->indimmediate) {
+        return KeyFault::deferrable;
+    }
+    if (RelationGetIndexPredicate(index) != NIL) {
+        return KeyFault::partial;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (!form->indnullsnotdistinct && is_nullable(index, form->indkey.values[i])) {
+            return KeyFault::nullable;
+        }
+        if (!equal_is_same(index, i)) {
+            return is_nondeterministic(index, i) ? KeyFault::nondeterministic : KeyFault::inexact;
+        }
+    }
+    return KeyFault::none;
+}
+
+const char *fault_code(KeyFault fault)
+{
+    return kFaultCodes[static_cast<int>(fault)];
+}
+
+} // namespace idem::pg
+
+// _idem_key_problem(index regclass, columns smallint[]): NULL where the index protects the columns, else why not.
+Datum idem_key_problem(PG_FUNCTION_ARGS)
+{
+    return idem::pg::guarded([fcinfo] {
+        return idem::pg::backend([fcinfo]() -> Datum {
+            ArrayType *array = PG_GETARG_ARRAYTYPE_P(1);
+            if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) || ARR_DIMS(array)[0] > INDEX_MAX_KEYS) {
+                ereport(ERROR,
+                        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("columns must be one list of numbers")));
+            }
+            Relation index = index_open(PG_GETARG_OID(0), AccessShareLock);
+            const auto *columns = reinterpret_cast<const AttrNumber *>(ARR_DATA_PTR(array));
+            const idem::pg::KeyFault fault = idem::pg::key_fault(index, columns, ARR_DIMS(array)[0]);
+            index_close(index, AccessShareLock);
+            if (fault == idem::pg::KeyFault::none) {
+                PG_RETURN_NULL();
+            }
+            PG_RETURN_TEXT_P(cstring_to_text(idem::pg::fault_code(fault)));
+        });
+    });
+}
