@@ -1,14 +1,11 @@
 #pragma once
 
+#include "binding.h"
 #include "registry.h"
-#include "table.h"
 
 #include "pg.h"
 
 namespace idem::pg {
-
-/// The most columns that a scope has.
-inline constexpr int kMaxScope = 3;
 
 /// Write the scope's columns to `columns`, in the order tenant, operation (where a column holds it), key; their count.
 int scope_of(const Registration &registration, AttrNumber *columns);

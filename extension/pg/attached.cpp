@@ -67,7 +67,7 @@ void discard(AttachedTable &table)
 // out differs where the default is fresh, and where NULLs are distinct.
 bool may_clash_on(const AttachedTable &table, const FurtherKey &key, const std::vector<bool> &given)
 {
-    if (key.always) {
+    if (key.has_expression) {
         return true;
     }
     for (int i = 0; i < key.count; ++i) {
@@ -97,6 +97,7 @@ ColumnSet &column_set(AttachedTable &table, const std::vector<bool> &given)
     set.further_unique = table.table.partitioned; // a partition may have unique indexes of its own
     for (int i = 0; i < table.further_keys; ++i) {
         set.further_unique = set.further_unique || may_clash_on(table, table.further[i], given);
+        set.has_effects = set.has_effects || table.further[i].has_expression; // which may fail
     }
     for (size_t place = 0; place < given.size(); ++place) {
         const DefaultKind kind = table.defaults[place];
@@ -161,15 +162,17 @@ const char *fetch_text(const AttachedTable &table)
 
 AttachedTable &open_attached(const Home &home, Oid target)
 {
-    backend([target] {
-        check_kind(target);
+    const auto known = tables.find(target);
+    const bool checked = known != tables.end() && !known->second->stale;
+    backend([target, checked] {
+        if (!checked) {
+            check_kind(target);
+        }
         if (!may_access(target, ACL_INSERT)) { // before the lock, so that nobody holds up a table that is not his
             aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(target));
         }
         LockRelationOid(target, RowExclusiveLock);
-        check_kind(target);
     });
-    const auto known = tables.find(target);
     if (known != tables.end()) {
         AttachedTable &table = *known->second;
         if (!table.stale && !backend([&table] { return table.schema.changed(); })) {
@@ -180,6 +183,7 @@ AttachedTable &open_attached(const Home &home, Oid target)
         }
         discard(table);
     }
+    backend([target] { check_kind(target); }); // it may have been dropped before it was locked
     auto fresh = std::make_unique<AttachedTable>();
     AttachedTable &table = *fresh;
     table.table.relation = target;
@@ -194,12 +198,21 @@ AttachedTable &open_attached(const Home &home, Oid target)
     return table;
 }
 
+void AttachedTable::deform(Datum whole, Row &row) const
+{
+    HeapTupleHeader header = DatumGetHeapTupleHeader(whole);
+    HeapTupleData tuple{};
+    tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+    tuple.t_data = header;
+    heap_deform_tuple(&tuple, columns, row.values, row.nulls);
+}
+
 AttachedBinding::AttachedBinding(AttachedTable &attached, const std::vector<bool> &given)
     : attached_(attached), given_(given), set_(column_set(attached, given))
 {
     table = attached.table;
     table.further_unique = set_.further_unique;
-    table.insert_has_effects = table.insert_has_effects || set_.further_unique || set_.has_effects;
+    table.insert_has_effects = table.insert_has_effects || set_.has_effects;
     columns = attached.columns->natts;
     scope_columns = attached.scope_columns;
     std::copy_n(attached.scope, scope_columns, scope);
@@ -221,12 +234,7 @@ SPIPlanPtr AttachedBinding::plan(Statement statement) const
 void AttachedBinding::read(HeapTuple tuple, TupleDesc descriptor, Row &row) const
 {
     bool null = false;
-    row.whole = heap_getattr(tuple, 1, descriptor, &null);
-    HeapTupleHeader header = DatumGetHeapTupleHeader(row.whole);
-    HeapTupleData stored{};
-    stored.t_len = HeapTupleHeaderGetDatumLength(header);
-    stored.t_data = header;
-    heap_deform_tuple(&stored, attached_.columns, row.values, row.nulls);
+    attached_.deform(heap_getattr(tuple, 1, descriptor, &null), row);
 }
 
 bool AttachedBinding::renamed() const

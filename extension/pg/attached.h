@@ -3,6 +3,7 @@
 #include "../core/exclusion.h"
 #include "binding.h"
 #include "ledger.h"
+#include "row_json.h"
 
 #include <map>
 #include <string>
@@ -23,7 +24,7 @@ enum class DefaultKind {
 
 /// A further unique key, on which a row may clash beside the scope.
 struct FurtherKey {
-    bool always;             // holds an expression or is an exclusion constraint: the columns do not tell
+    bool has_expression;     // or is an exclusion constraint: the columns do not tell when it clashes
     bool nulls_not_distinct; // a NULL does clash with another one
     int count;
     AttrNumber columns[INDEX_MAX_KEYS];
@@ -63,16 +64,19 @@ struct AttachedTable {
     int key = -1;
     int hash = -1;
     int id = -1;
-    ScopeColumn scope[3];
-    const char *scope_operators[3]; // "COLLATE … OPERATOR(…)" between a column of the scope and its parameter
-    ScopeInput inputs[3];
+    ScopeColumn scope[kMaxScope];
+    const char *scope_operators[kMaxScope]; // "COLLATE … OPERATOR(…)" between a column of the scope and its parameter
+    ScopeInput inputs[kMaxScope];
     int scope_columns = 0;
     int further_keys = 0;
     FurtherKey *further = nullptr;
     FmgrInfo populate; // jsonb_populate_record for this table
-    FmgrInfo to_json;  // to_jsonb for its rows
+    RowJson json;
     Datum empty_row = 0;
     SPIPlanPtr fetch = nullptr;
+
+    /// Take a row of the table, as one value, apart. Server code.
+    void deform(Datum whole, Row &row) const;
 
     std::string fixed_operation; // in the database encoding; empty: a column holds it
     core::Exclusions exclusions;

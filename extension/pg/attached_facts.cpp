@@ -75,24 +75,14 @@ void read_further_keys(Relation table, AttachedTable &attached)
             FurtherKey &key = attached.further[attached.further_keys++];
             key.count = IndexRelationGetNumberOfKeyAttributes(index);
             key.nulls_not_distinct = index->rd_index->indnullsnotdistinct;
-            key.always = !index->rd_index->indisunique || index->rd_rel->relam != BTREE_AM_OID ||
-                         holds_column(index, InvalidAttrNumber);
+            key.has_expression = !index->rd_index->indisunique || index->rd_rel->relam != BTREE_AM_OID ||
+                                 holds_column(index, InvalidAttrNumber);
             for (int i = 0; i < key.count; ++i) {
                 key.columns[i] = index->rd_index->indkey.values[i];
             }
         }
         index_close(index, NoLock);
     }
-}
-
-// A function whose one argument is of the given type, to be called many times.
-void set_up_function(FmgrInfo *function, Oid oid, Oid result, Oid argument, MemoryContext memory)
-{
-    fmgr_info_cxt(oid, function, memory);
-    Const *value = makeNullConst(argument, -1, InvalidOid);
-    fmgr_info_set_expr(reinterpret_cast<Node *>(
-                           makeFuncExpr(oid, result, list_make1(value), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL)),
-                       function);
 }
 
 // The tuple of a system cache; the caller releases it.
@@ -105,8 +95,9 @@ HeapTuple cached(int cache, Oid oid)
     return tuple;
 }
 
-// The equality of an index column, as a statement has it between the table's column and a parameter.
-const char *equality(Relation index, int key, Oid column_collation)
+// The equality of an index column, as a statement has it between the table's column and a parameter; its function goes
+// to `equals`.
+const char *equality(Relation index, int key, Oid column_collation, Oid *equals)
 {
     StringInfoData text;
     initStringInfo(&text);
@@ -123,6 +114,7 @@ const char *equality(Relation index, int key, Oid column_collation)
     const auto *form = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
     appendStringInfo(&text, "OPERATOR(%s.%s)", quote_identifier(get_namespace_name(form->oprnamespace)),
                      NameStr(form->oprname));
+    *equals = form->oprcode;
     ReleaseSysCache(tuple);
     return text.data;
 }
@@ -131,8 +123,6 @@ const char *equality(Relation index, int key, Oid column_collation)
 void read_scope_column(Relation index, int place, AttachedTable &attached, int i)
 {
     const FormData_pg_attribute *column = TupleDescAttr(attached.columns, place);
-    attached.scope[i] = {place, column->attbyval, column->attlen};
-
     ScopeInput &input = attached.inputs[i];
     Oid function;
     getTypeInputInfo(column->atttypid, &function, &input.parameter);
@@ -144,7 +134,15 @@ void read_scope_column(Relation index, int place, AttachedTable &attached, int i
     while (index->rd_index->indkey.values[key] != place + 1) {
         ++key;
     }
-    attached.scope_operators[i] = equality(index, key, column->attcollation);
+    Oid equals;
+    attached.scope_operators[i] = equality(index, key, column->attcollation, &equals);
+    attached.scope[i] = {place,
+                         column->attbyval,
+                         column->attlen,
+                         static_cast<AttrNumber>(place + 1),
+                         equals,
+                         index->rd_indcollation[key],
+                         key};
 }
 
 // A name that no column has, for a row of the table.
@@ -208,7 +206,7 @@ void read_table(Relation table, const Registration &registration, AttachedTable 
 
     const Oid type = table->rd_rel->reltype;
     set_up_function(&attached.populate, F_JSONB_POPULATE_RECORD, type, type, attached.memory);
-    set_up_function(&attached.to_json, F_TO_JSONB, JSONBOID, type, attached.memory);
+    attached.json.set_up(attached.columns, attached.memory);
     attached.empty_row = empty_row(attached.columns);
 }
 

@@ -10,8 +10,10 @@ namespace idem::pg {
 struct Row {
     Datum *values;
     bool *nulls;
-    Datum whole; // as one composite value; only in found rows, and only where a binding says so
 };
+
+/// The most columns that a scope has.
+inline constexpr int kMaxScope = 3;
 
 /// A row with room for so many columns, all NULL. Server code.
 Row make_row(int columns);
@@ -24,11 +26,15 @@ enum class Statement {
     count
 };
 
-/// A column of the scope: its place in a row, and what its values look like.
+/// A column of the scope: its place in a row, what its values look like, and how the scope index compares them.
 struct ScopeColumn {
     int place;
     bool by_value;
     int16 length;
+    AttrNumber number; // in the table; 0: not told, nor the rest
+    Oid equals;        // the function of the operator
+    Oid collation;
+    int key; // its place in the index
 };
 
 /// One table as insert_or_fetch() sees it: facts, the shape of its rows, and its statements. Each statement takes a
@@ -46,7 +52,7 @@ public:
 
     Table table;
     int columns = 0;
-    ScopeColumn scope[3];
+    ScopeColumn scope[kMaxScope];
     int scope_columns = 0;
     int order_column = -1; // place of order_ref; negative: there is none
     int id_column = -1;    // place of a value that no other row has; negative: inserts return the stored row

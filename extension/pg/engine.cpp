@@ -4,6 +4,7 @@
 #include "boundary.h"
 #include "busy_limit.h"
 #include "encoding.h"
+#include "probe.h"
 #include "statements.h"
 
 #include <string>
@@ -147,17 +148,30 @@ Claim checked_fetch(const Binding &binding, const Row &row, const Row &found)
                 "Retry the whole transaction with the same key.");
 }
 
+// Whether to look for the row before an insert is tried. Where an insert that yields is not without effect it must not
+// be tried if there is a row, so that a replay changes nothing. So too under a snapshot that stays: a row which it
+// shows answers the call, also if somebody has deleted it since. A role that may not insert at all is refused by the
+// insert, also on a replay.
+bool looks_first(const Binding &binding, const Row &row)
+{
+    return backend([&] {
+        const bool fixed_snapshot = IsolationUsesXactSnapshot();
+        if ((!binding.table.insert_has_effects && !fixed_snapshot) || !may_access(binding.table.relation, ACL_INSERT)) {
+            return false;
+        }
+        // With policies, how long a call takes must not tell of a row that they hide.
+        const bool can_probe = binding.scope[0].number != InvalidAttrNumber && !binding.table.partitioned &&
+                               !binding.table.row_security && !fixed_snapshot;
+        return !can_probe || probably_stored(binding, row);
+    });
+}
+
 } // namespace
 
 Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found)
 {
     const Table &table = binding.table;
-    // Where an insert that yields is not without effect, look first, so that a replay changes nothing. So too under a
-    // snapshot that stays: a row which it shows answers the call, also if somebody has deleted it since. A role that
-    // may not insert at all is refused by the insert, also on a replay.
-    if ((table.insert_has_effects || IsolationUsesXactSnapshot()) &&
-        backend([&] { return may_access(table.relation, ACL_INSERT); }) &&
-        fetch(binding, Statement::fetch_scope, row, found)) {
+    if (looks_first(binding, row) && fetch(binding, Statement::fetch_scope, row, found)) {
         return checked_fetch(binding, row, found);
     }
     // A bare ON CONFLICT probes every unique index. Without order_ref, and on a table without unique keys of the

@@ -129,17 +129,13 @@ Row new_row(const Call &call, AttachedTable &table, const std::string &fingerpri
 {
     return backend([&] {
         Row row = make_row(table.columns->natts);
-        row.whole = FunctionCall2(&table.populate, table.empty_row, JsonbPGetDatum(call.row));
-        HeapTupleHeader header = DatumGetHeapTupleHeader(row.whole);
-        HeapTupleData tuple{};
-        tuple.t_len = HeapTupleHeaderGetDatumLength(header);
-        tuple.t_data = header;
-        heap_deform_tuple(&tuple, table.columns, row.values, row.nulls);
-        const TextArgument *scope[] = {&call.tenant_id, &call.operation, &call.idempotency_key};
-        for (int i = 0, argument = 0; i < table.scope_columns; ++i, ++argument) {
-            argument += table.scope_columns == 2 && i == 1 ? 1 : 0; // the operation is fixed
+        table.deform(FunctionCall2(&table.populate, table.empty_row, JsonbPGetDatum(call.row)), row);
+        const bool fixed = table.operation < 0;
+        const TextArgument *arguments[kMaxScope] = {&call.tenant_id, fixed ? &call.idempotency_key : &call.operation,
+                                                    &call.idempotency_key};
+        for (int i = 0; i < table.scope_columns; ++i) {
             const int place = table.scope[i].place;
-            row.values[place] = scope_value(table.inputs[i], *scope[argument]);
+            row.values[place] = scope_value(table.inputs[i], *arguments[i]);
             row.nulls[place] = false;
         }
         row.values[table.hash] = bytea_datum(fingerprint);
@@ -148,20 +144,17 @@ Row new_row(const Call &call, AttachedTable &table, const std::string &fingerpri
     });
 }
 
-// A row of the table as jsonb.
-Jsonb *row_json(AttachedTable &table, Datum row)
-{
-    return backend([&] { return DatumGetJsonbP(FunctionCall1(&table.to_json, row)); });
-}
-
 // Where the columns that the call gives differ from the stored ones, less what is excluded.
 core::Differences differences(const Call &call, AttachedTable &table, const Row &row, const Row &stored, size_t limit)
 {
     using Value = core::Pruned<JsonbValue>;
+    const auto json = [&table](const Row &of) {
+        return JsonbValue(backend([&] { return table.json.make(of.values, of.nulls); }));
+    };
     const core::Exclusions::Node *excluded = table.exclusions.root();
     // The sent row as the table would store it: a stored 1.50 does not differ from a sent 1.5.
-    const Value sent(JsonbValue(row_json(table, row.whole)), excluded);
-    const Value there(JsonbValue(row_json(table, stored.whole)), excluded);
+    const Value sent(json(row), excluded);
+    const Value there(json(stored), excluded);
     const JsonbValue given(call.row);
     core::Differences::Names names;
     for (size_t index = 0; index < given.size(); ++index) {
@@ -223,7 +216,7 @@ Datum result_row(const CallSite &site, Outcome outcome, AttachedTable &table, co
     values[kResultOutcome] = outcome_datum(site, outcome);
     nulls[kResultRow] = outcome == Outcome::conflict;
     if (!nulls[kResultRow]) {
-        values[kResultRow] = FunctionCall1(&table.to_json, stored.whole);
+        values[kResultRow] = JsonbPGetDatum(table.json.make(stored.values, stored.nulls));
     }
     return HeapTupleGetDatum(heap_form_tuple(site.result, values, nulls));
 }

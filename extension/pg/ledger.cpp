@@ -216,7 +216,8 @@ bool verify(Oid relation, const Home &home)
     }
     check_indexes(table);
     note_side_effects(table, ledger);
-    ledger.insert_has_effects = ledger.insert_has_effects || has_further_columns(table); // and so further defaults
+    // Further columns have further defaults; further unique keys may have expressions.
+    ledger.insert_has_effects = ledger.insert_has_effects || ledger.further_unique || has_further_columns(table);
     verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
     relation_close(table, NoLock);
     return true;

@@ -71,7 +71,7 @@ LedgerBinding::LedgerBinding(const Table &ledger)
     columns = kLedgerColumns;
     constexpr LedgerColumn kScope[] = {kTenantId, kOperation, kIdempotencyKey};
     for (const LedgerColumn place : kScope) {
-        scope[scope_columns++] = {place, false, -1};
+        scope[scope_columns++] = {place, false, -1, InvalidAttrNumber, InvalidOid, InvalidOid, 0};
     }
     order_column = kOrderRef;
     id_column = kId;

@@ -50,6 +50,7 @@ extern "C" {
 #include "utils/numeric.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
+#include "utils/snapmgr.h" // GetLatestSnapshot
 #include "utils/syscache.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"

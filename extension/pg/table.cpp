@@ -25,10 +25,9 @@ void note_side_effects(Relation table, Table &facts)
     const TupleConstr *constraints = RelationGetDescr(table)->constr;
     facts.may_change_rows = facts.partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
     facts.row_security = table->rd_rel->relrowsecurity;
-    // Policies, checks and the expressions of unique indexes are looked at before the insert yields.
+    // Policies and checks are looked at before the insert yields.
     facts.insert_has_effects =
-        facts.may_change_rows || facts.row_security || facts.further_unique ||
-        (constraints != nullptr && constraints->num_check > 0) ||
+        facts.may_change_rows || facts.row_security || (constraints != nullptr && constraints->num_check > 0) ||
         (triggers != nullptr && (triggers->trig_insert_before_statement || triggers->trig_insert_after_statement));
 }
 

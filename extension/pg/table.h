@@ -18,8 +18,8 @@ struct Table {
 /// The name of a table in SQL, qualified and quoted. Server code.
 const char *qualified_name(Relation table);
 
-/// Note what an insert into the table may do beside storing the given row, in it or in its partitions; after the
-/// unique indexes have been looked at. Server code.
+/// Note what an insert into the table may do beside storing the given row, in it or in its partitions, as far as unique
+/// keys and defaults have no part in it. Server code.
 void note_side_effects(Relation table, Table &facts);
 
 /// Whether the table has a rule for INSERT or UPDATE, with which INSERT ... ON CONFLICT is not possible. Server code.
