@@ -4,6 +4,7 @@
 #include "boundary.h"
 #include "busy_limit.h"
 #include "encoding.h"
+#include "observe.h"
 #include "probe.h"
 #include "statements.h"
 
@@ -23,6 +24,7 @@ constexpr int kRounds = 6;
 // Run an insert under idem.busy_timeout.
 bool insert(const Binding &binding, Statement statement, const Row &row, Row &found)
 {
+    const WaitWatch watch;
     const BusyLimit limit;
     try {
         return backend([&] {

@@ -9,6 +9,7 @@
 #include "encoding.h"
 #include "engine.h"
 #include "jsonb_value.h"
+#include "observe.h"
 
 #include "pg.h"
 
@@ -235,7 +236,8 @@ Datum insert_row(FunctionCallInfo fcinfo, const char *name, bool raise)
     AttachedTable &table = open_attached(site.home, call.target);
     const AttachedUse use(table);
     Row stored = backend([&table] { return make_row(table.columns->natts); });
-    const Outcome outcome = decide(call, table, raise, stored);
+    const std::string_view operation = table.fixed_operation.empty() ? call.operation.octets : table.fixed_operation;
+    const Outcome outcome = observe(operation, [&] { return decide(call, table, raise, stored); });
     return backend([&] {
         MemoryContextSwitchTo(caller);
         const Datum result = result_row(site, outcome, table, stored);

@@ -3,6 +3,7 @@
 #include "boundary.h"
 #include "guc.h"
 #include "ledger.h"
+#include "stats.h"
 #include "table.h"
 
 #include "pg.h"
@@ -25,6 +26,9 @@ void _PG_init(void)
             idem::pg::watch_ledger();
             idem::pg::watch_attached();
             idem::pg::watch_schemas();
+            if (process_shared_preload_libraries_in_progress) {
+                idem::pg::request_counters();
+            }
         });
     });
 }

@@ -23,6 +23,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "commands/defrem.h" // makeObjectName
 #include "commands/trigger.h"
+#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h" // get_call_result_type
@@ -31,12 +32,15 @@ extern "C" {
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h" // expression_tree_walker
 #include "nodes/primnodes.h"
-#include "optimizer/cost.h"         // enable_seqscan
+#include "optimizer/cost.h" // enable_seqscan
+#include "port/atomics.h"
 #include "rewrite/prs2lock.h"       // rules
 #include "rewrite/rewriteHandler.h" // build_column_default
 #include "storage/ipc.h"            // proc_exit_inprogress
 #include "storage/lmgr.h"
+#include "storage/lwlock.h"
 #include "storage/proc.h" // MyProc
+#include "storage/shmem.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -54,5 +58,6 @@ extern "C" {
 #include "utils/syscache.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/uuid.h"
 }

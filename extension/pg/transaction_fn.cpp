@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "jsonb_value.h"
 #include "ledger_binding.h"
+#include "observe.h"
 
 #include <cstring>
 
@@ -214,7 +215,7 @@ Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
     const Call call = read_call(fcinfo);
     const Table ledger = backend([&site] { return open_ledger(site.home); });
     Row stored = backend([] { return make_row(kLedgerColumns); });
-    const Outcome outcome = decide(ledger, call, raise, stored);
+    const Outcome outcome = observe(call.request.operation.octets, [&] { return decide(ledger, call, raise, stored); });
     return backend([&] {
         MemoryContextSwitchTo(caller);
         const Datum result = result_row(site, outcome, stored);

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "boundary.h"
+#include "call_site.h"
+#include "stats.h"
+
+#include <exception>
+#include <optional>
+#include <string_view>
+
+#include "pg.h"
+
+namespace idem::pg {
+
+/// Lives while an insert statement runs, and notes for the counters whether the process slept on a lock meanwhile, and
+/// how long.
+class WaitWatch {
+public:
+    WaitWatch() : before_(counters_exist() ? get_timeout_start_time(DEADLOCK_TIMEOUT) : 0) {}
+    ~WaitWatch()
+    {
+        // The server starts this timeout whenever it puts the process to sleep for a lock, and leaves the time in it.
+        if (counters_exist() && get_timeout_start_time(DEADLOCK_TIMEOUT) != before_) {
+            note();
+        }
+    }
+    WaitWatch(const WaitWatch &) = delete;
+    WaitWatch &operator=(const WaitWatch &) = delete;
+
+private:
+    static void note();
+
+    TimestampTz before_;
+};
+
+/// What the observer of one call keeps; calls nest, since a trigger may call idem again.
+class Observation {
+public:
+    explicit Observation(std::string_view operation);
+    ~Observation();
+    Observation(const Observation &) = delete;
+    Observation &operator=(const Observation &) = delete;
+
+    /// Whether anybody wants to know about calls.
+    static bool wanted() { return counters_exist(); }
+
+    void ended(Outcome outcome);
+    void failed(const core::Error &error);
+    void failed(const BackendError &error);
+
+    /// Report it; once, when the call has ended or failed.
+    void report() const;
+
+private:
+    std::string_view operation_;
+    std::optional<Counter> result_; // none for an error that is not counted
+    uint64 outer_waits_;
+    uint64 outer_wait_time_;
+};
+
+/// Run the part of a call that inserts or fetches, and have its outcome counted, or the error that it ends with.
+template <typename F>
+Outcome observe(std::string_view operation, F body)
+{
+    if (!Observation::wanted()) {
+        return body();
+    }
+    Observation observation(operation);
+    Outcome outcome{};
+    std::exception_ptr error;
+    try {
+        outcome = body();
+        observation.ended(outcome);
+    } catch (const core::Error &e) {
+        observation.failed(e);
+        error = std::current_exception();
+    } catch (const BackendError &e) {
+        observation.failed(e);
+        error = std::current_exception();
+    }
+    observation.report();
+    if (error) {
+        std::rethrow_exception(error);
+    }
+    return outcome;
+}
+
+} // namespace idem::pg
