@@ -6,6 +6,10 @@ namespace idem::pg {
 /// order_ref; -1 waits as long as lock_timeout and statement_timeout allow.
 extern int busy_timeout;
 
+/// idem.log_outcomes: which calls the server's log tells of.
+enum LogOutcomes { kLogNone, kLogConflict, kLogAll };
+extern int log_outcomes;
+
 /// Define the settings; server code, called by _PG_init.
 void define_settings();
 

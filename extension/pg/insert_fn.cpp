@@ -11,6 +11,8 @@
 #include "jsonb_value.h"
 #include "observe.h"
 
+#include <algorithm>
+
 #include "pg.h"
 
 extern "C" {
@@ -222,6 +224,27 @@ Datum result_row(const CallSite &site, Outcome outcome, AttachedTable &table, co
     return HeapTupleGetDatum(heap_form_tuple(site.result, values, nulls));
 }
 
+// The id of a row, for the log; none where the table has no column for it, and where it is not sure to be valid UTF-8:
+// the log must not make a call fail.
+std::optional<std::string> id_text(const AttachedTable &table, const Row &stored)
+{
+    if (table.id < 0 || stored.nulls[table.id]) {
+        return std::nullopt;
+    }
+    const char *text = backend([&] {
+        Oid output = InvalidOid;
+        bool varlena = false;
+        getTypeOutputInfo(table.types[table.id], &output, &varlena);
+        return OidOutputFunctionCall(output, stored.values[table.id]);
+    });
+    const std::string id = text;
+    if (GetDatabaseEncoding() != PG_UTF8 &&
+        std::any_of(id.begin(), id.end(), [](char c) { return IS_HIGHBIT_SET(c); })) {
+        return std::nullopt;
+    }
+    return id;
+}
+
 Datum insert_row(FunctionCallInfo fcinfo, const char *name, bool raise)
 {
     MemoryContext caller = CurrentMemoryContext;
@@ -237,7 +260,9 @@ Datum insert_row(FunctionCallInfo fcinfo, const char *name, bool raise)
     const AttachedUse use(table);
     Row stored = backend([&table] { return make_row(table.columns->natts); });
     const std::string_view operation = table.fixed_operation.empty() ? call.operation.octets : table.fixed_operation;
-    const Outcome outcome = observe(operation, [&] { return decide(call, table, raise, stored); });
+    const Outcome outcome = observe(
+        {call.tenant_id.octets, operation, call.idempotency_key.octets},
+        [&] { return decide(call, table, raise, stored); }, [&] { return id_text(table, stored); });
     return backend([&] {
         MemoryContextSwitchTo(caller);
         const Datum result = result_row(site, outcome, table, stored);

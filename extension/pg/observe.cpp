@@ -53,8 +53,9 @@ void WaitWatch::note()
     }
 }
 
-Observation::Observation(std::string_view operation)
-    : operation_(operation), outer_waits_(std::exchange(waits, 0)), outer_wait_time_(std::exchange(wait_time, 0))
+Observation::Observation(const CallScope &scope)
+    : operation_(scope.operation), log_(scope), outer_waits_(std::exchange(waits, 0)),
+      outer_wait_time_(std::exchange(wait_time, 0))
 {
 }
 
@@ -83,9 +84,9 @@ void Observation::failed(const BackendError &error)
     }
 }
 
-void Observation::report() const
+void Observation::count() const
 {
-    if (!result_ && waits == 0) {
+    if (!counters_exist() || (!result_ && waits == 0)) {
         return;
     }
     OperationCounters counters(operation_);

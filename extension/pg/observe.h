@@ -2,6 +2,7 @@
 
 #include "boundary.h"
 #include "call_site.h"
+#include "outcome_log.h"
 #include "stats.h"
 
 #include <exception>
@@ -36,36 +37,45 @@ private:
 /// What the observer of one call keeps; calls nest, since a trigger may call idem again.
 class Observation {
 public:
-    explicit Observation(std::string_view operation);
+    explicit Observation(const CallScope &scope);
     ~Observation();
     Observation(const Observation &) = delete;
     Observation &operator=(const Observation &) = delete;
 
     /// Whether anybody wants to know about calls.
-    static bool wanted() { return counters_exist(); }
+    static bool wanted() { return counters_exist() || OutcomeLog::wanted(); }
 
     void ended(Outcome outcome);
     void failed(const core::Error &error);
     void failed(const BackendError &error);
 
-    /// Report it; once, when the call has ended or failed.
-    void report() const;
+    /// Count it; once, when the call has ended or failed.
+    void count() const;
+
+    /// Whether it is to be logged.
+    bool logged() const { return result_ && log_.takes(*result_); }
+    /// Whether it ended with a transaction, own or other.
+    bool has_transaction() const { return *result_ <= Counter::order_taken; }
+    void log(const std::optional<std::string> &transaction_id) const { log_.write(*result_, transaction_id); }
 
 private:
     std::string_view operation_;
-    std::optional<Counter> result_; // none for an error that is not counted
+    OutcomeLog log_;
+    std::optional<Counter> result_; // none for an error that is neither counted nor logged
     uint64 outer_waits_;
     uint64 outer_wait_time_;
 };
 
-/// Run the part of a call that inserts or fetches, and have its outcome counted, or the error that it ends with.
-template <typename F>
-Outcome observe(std::string_view operation, F body)
+/// Run the part of a call that inserts or fetches, and have its outcome counted and logged, or the error that it ends
+/// with. `transaction_id` gives the id of the transaction that was created or found as a text in UTF-8, if there is
+/// one; it is called only for the log.
+template <typename F, typename Id>
+Outcome observe(const CallScope &scope, F body, Id transaction_id)
 {
     if (!Observation::wanted()) {
         return body();
     }
-    Observation observation(operation);
+    Observation observation(scope);
     Outcome outcome{};
     std::exception_ptr error;
     try {
@@ -78,7 +88,10 @@ Outcome observe(std::string_view operation, F body)
         observation.failed(e);
         error = std::current_exception();
     }
-    observation.report();
+    observation.count();
+    if (observation.logged()) {
+        observation.log(observation.has_transaction() ? transaction_id() : std::nullopt);
+    }
     if (error) {
         std::rethrow_exception(error);
     }

@@ -202,6 +202,13 @@ Outcome decide(const Table &ledger, const Call &call, bool raise, Row &stored)
     return Outcome::order_taken;
 }
 
+// The id of a row, for the log.
+std::optional<std::string> id_text(const Row &stored)
+{
+    const Datum id = stored.values[kId];
+    return backend([id] { return DatumGetCString(DirectFunctionCall1(uuid_out, id)); });
+}
+
 Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
 {
     MemoryContext caller = CurrentMemoryContext;
@@ -215,7 +222,9 @@ Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
     const Call call = read_call(fcinfo);
     const Table ledger = backend([&site] { return open_ledger(site.home); });
     Row stored = backend([] { return make_row(kLedgerColumns); });
-    const Outcome outcome = observe(call.request.operation.octets, [&] { return decide(ledger, call, raise, stored); });
+    const Outcome outcome = observe(
+        {call.tenant_id.octets, call.request.operation.octets, call.idempotency_key.octets},
+        [&] { return decide(ledger, call, raise, stored); }, [&] { return id_text(stored); });
     return backend([&] {
         MemoryContextSwitchTo(caller);
         const Datum result = result_row(site, outcome, stored);
