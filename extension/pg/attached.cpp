@@ -237,6 +237,11 @@ void AttachedBinding::read(HeapTuple tuple, TupleDesc descriptor, Row &row) cons
     attached_.deform(heap_getattr(tuple, 1, descriptor, &null), row);
 }
 
+void AttachedBinding::read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const
+{
+    heap_deform_tuple(tuple, descriptor, row.values, row.nulls);
+}
+
 bool AttachedBinding::renamed() const
 {
     return attached_.schema.changed();

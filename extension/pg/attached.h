@@ -108,6 +108,7 @@ public:
 
     SPIPlanPtr plan(Statement statement) const override;
     void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
+    void read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
     bool renamed() const override;
 
 private:

@@ -173,7 +173,7 @@ void read_table(Relation table, const Registration &registration, AttachedTable 
 {
     attached.table.scope_index = check_attachable(table, registration);
     attached.table.partitioned = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
-    note_side_effects(table, attached.table);
+    note_nature(table, attached.table);
     attached.schema.note(RelationGetNamespace(table));
     attached.name = quote_qualified_identifier(attached.schema.name(), RelationGetRelationName(table));
     attached.columns = CreateTupleDescCopy(RelationGetDescr(table));

@@ -31,7 +31,7 @@ struct ScopeColumn {
     int place;
     bool by_value;
     int16 length;
-    AttrNumber number; // in the table; 0: not told, nor the rest
+    AttrNumber number; // in the table
     Oid equals;        // the function of the operator
     Oid collation;
     int key; // its place in the index
@@ -47,6 +47,8 @@ public:
     virtual SPIPlanPtr plan(Statement statement) const = 0;
     /// Read the row that a statement returned. Server code.
     virtual void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const = 0;
+    /// Read a row as the table stores it. Server code.
+    virtual void read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const = 0;
     /// Whether a plan that was just run may have met another table of that name. Server code.
     virtual bool renamed() const = 0;
 

@@ -4,8 +4,8 @@
 #include "boundary.h"
 #include "busy_limit.h"
 #include "encoding.h"
+#include "index_fetch.h"
 #include "observe.h"
-#include "probe.h"
 #include "statements.h"
 
 #include <string>
@@ -47,6 +47,9 @@ bool insert(const Binding &binding, Statement statement, const Row &row, Row &fo
 // it and keep doing so while the table grows; under SERIALIZABLE the scan would also conflict with every writer.
 bool fetch(const Binding &binding, Statement statement, const Row &row, Row &found)
 {
+    if (statement == Statement::fetch_scope && backend([&] { return can_fetch_by_index(binding); })) {
+        return backend([&] { return fetch_by_index(binding, row, found); });
+    }
     if (!binding.table.row_security) {
         const IndexScans index_scans;
         return backend([&] { return run_statement(binding, statement, row, found); });
@@ -154,18 +157,10 @@ Claim checked_fetch(const Binding &binding, const Row &row, const Row &found)
 // be tried if there is a row, so that a replay changes nothing. So too under a snapshot that stays: a row which it
 // shows answers the call, also if somebody has deleted it since. A role that may not insert at all is refused by the
 // insert, also on a replay.
-bool looks_first(const Binding &binding, const Row &row)
+bool looks_first(const Binding &binding)
 {
-    return backend([&] {
-        const bool fixed_snapshot = IsolationUsesXactSnapshot();
-        if ((!binding.table.insert_has_effects && !fixed_snapshot) || !may_access(binding.table.relation, ACL_INSERT)) {
-            return false;
-        }
-        // With policies, how long a call takes must not tell of a row that they hide.
-        const bool can_probe = binding.scope[0].number != InvalidAttrNumber && !binding.table.partitioned &&
-                               !binding.table.row_security && !fixed_snapshot;
-        return !can_probe || probably_stored(binding, row);
-    });
+    return (binding.table.insert_has_effects || IsolationUsesXactSnapshot()) &&
+           backend([&] { return may_access(binding.table.relation, ACL_INSERT); });
 }
 
 } // namespace
@@ -173,7 +168,7 @@ bool looks_first(const Binding &binding, const Row &row)
 Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found)
 {
     const Table &table = binding.table;
-    if (looks_first(binding, row) && fetch(binding, Statement::fetch_scope, row, found)) {
+    if (looks_first(binding) && fetch(binding, Statement::fetch_scope, row, found)) {
         return checked_fetch(binding, row, found);
     }
     // A bare ON CONFLICT probes every unique index. Without order_ref, and on a table without unique keys of the

@@ -14,7 +14,7 @@ PG_FUNCTION_INFO_V1(idem_check_ledger);
 namespace idem::pg {
 namespace {
 
-Table ledger;          // a database has one extension and so at most one ledger
+Ledger ledger;         // a database has one extension and so at most one ledger
 bool verified = false; // cleared when the server reports a change
 uint64 changes = 0;    // of the ledger, as reported by the server
 
@@ -25,7 +25,7 @@ struct Column {
     bool not_null;
 };
 
-constexpr Column kColumns[] = {
+constexpr Column kColumns[kLedgerColumns] = {
     {"tenant_id", TEXTOID, true, true},          {"id", UUIDOID, false, true},
     {"operation", TEXTOID, true, true},          {"idempotency_key", TEXTOID, true, true},
     {"request_hash", BYTEAOID, false, true},     {"hash_version", INT2OID, false, true},
@@ -63,7 +63,8 @@ void check_owner(Relation table, const Home &home)
 
 void check_columns(Relation table)
 {
-    for (const Column &column : kColumns) {
+    for (int place = 0; place < kLedgerColumns; ++place) {
+        const Column &column = kColumns[place];
         const AttrNumber number = get_attnum(RelationGetRelid(table), column.name);
         if (number == InvalidAttrNumber) {
             refuse(table, psprintf("Column %s is missing.", column.name));
@@ -78,6 +79,7 @@ void check_columns(Relation table)
         if (column.not_null && !attribute->attnotnull) {
             refuse(table, psprintf("Column %s must be NOT NULL.", column.name));
         }
+        ledger.numbers[place] = number;
     }
 }
 
@@ -128,6 +130,19 @@ bool holds_the_id(Relation index)
     return false;
 }
 
+// Note where the scope index has the columns.
+void note_scope_keys(Oid scope_index)
+{
+    constexpr LedgerColumn kScope[] = {kTenantId, kOperation, kIdempotencyKey};
+    Relation index = index_open(scope_index, AccessShareLock);
+    for (size_t i = 0; i < lengthof(kScope); ++i) {
+        int &key = ledger.scope_keys[i];
+        for (key = 0; index->rd_index->indkey.values[key] != ledger.numbers[kScope[i]]; ++key) {
+        }
+    }
+    index_close(index, NoLock);
+}
+
 // Look for the unique indexes that protect the ledger, and for others that a new row may clash on.
 void check_indexes(Relation table)
 {
@@ -163,6 +178,7 @@ void check_indexes(Relation table)
                psprintf("ALTER TABLE %s %s;", qualified_name(table), key.hint));
     }
     ledger.scope_index = scope_index;
+    note_scope_keys(scope_index);
     ledger.further_unique = further_unique;
 }
 
@@ -215,7 +231,7 @@ bool verify(Oid relation, const Home &home)
         refuse(table, "It has a rule for INSERT or UPDATE.", "Use a trigger instead of the rule.");
     }
     check_indexes(table);
-    note_side_effects(table, ledger);
+    note_nature(table, ledger);
     // Further columns have further defaults; further unique keys may have expressions.
     ledger.insert_has_effects = ledger.insert_has_effects || ledger.further_unique || has_further_columns(table);
     verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
@@ -237,7 +253,7 @@ Home home_of(Oid function)
     return home;
 }
 
-Table open_ledger(const Home &home)
+Ledger open_ledger(const Home &home)
 {
     for (;;) {
         const Oid relation = get_relname_relid(kLedgerName, home.schema);

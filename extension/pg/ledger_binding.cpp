@@ -1,6 +1,5 @@
 #include "ledger_binding.h"
 
-#include "ledger.h"
 #include "statements.h"
 
 #include "pg.h"
@@ -65,13 +64,15 @@ void start_over(Oid relation)
 
 } // namespace
 
-LedgerBinding::LedgerBinding(const Table &ledger)
+LedgerBinding::LedgerBinding(const Ledger &ledger) : ledger_(ledger)
 {
     table = ledger;
     columns = kLedgerColumns;
     constexpr LedgerColumn kScope[] = {kTenantId, kOperation, kIdempotencyKey};
     for (const LedgerColumn place : kScope) {
-        scope[scope_columns++] = {place, false, -1, InvalidAttrNumber, InvalidOid, InvalidOid, 0};
+        scope[scope_columns] = {
+            place, false, -1, ledger.numbers[place], F_TEXTEQ, C_COLLATION_OID, ledger.scope_keys[scope_columns]};
+        ++scope_columns;
     }
     order_column = kOrderRef;
     id_column = kId;
@@ -107,6 +108,13 @@ SPIPlanPtr LedgerBinding::plan(Statement statement) const
 void LedgerBinding::read(HeapTuple tuple, TupleDesc descriptor, Row &row) const
 {
     heap_deform_tuple(tuple, descriptor, row.values, row.nulls);
+}
+
+void LedgerBinding::read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const
+{
+    for (int place = 0; place < kLedgerColumns; ++place) {
+        row.values[place] = heap_getattr(tuple, ledger_.numbers[place], descriptor, &row.nulls[place]);
+    }
 }
 
 bool LedgerBinding::renamed() const

@@ -24,6 +24,7 @@ extern "C" {
 #include "commands/defrem.h" // makeObjectName
 #include "commands/trigger.h"
 #include "common/hashfn.h"
+#include "executor/executor.h" // ExecutorCheckPerms_hook
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h" // get_call_result_type

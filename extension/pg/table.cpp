@@ -19,12 +19,17 @@ const char *qualified_name(Relation table)
     return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
 }
 
-void note_side_effects(Relation table, Table &facts)
+void note_nature(Relation table, Table &facts)
 {
     const TriggerDesc *triggers = table->trigdesc;
     const TupleConstr *constraints = RelationGetDescr(table)->constr;
     facts.may_change_rows = facts.partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
     facts.row_security = table->rd_rel->relrowsecurity;
+    facts.plain_reads = true;
+    for (int i = 0; i < RelationGetNumberOfAttributes(table); ++i) {
+        constexpr char kVirtual = 'v'; // since release 18
+        facts.plain_reads = facts.plain_reads && TupleDescAttr(RelationGetDescr(table), i)->attgenerated != kVirtual;
+    }
     // Policies and checks are looked at before the insert yields.
     facts.insert_has_effects =
         facts.may_change_rows || facts.row_security || (constraints != nullptr && constraints->num_check > 0) ||

@@ -12,15 +12,16 @@ struct Table {
     bool further_unique = false;     // may have unique keys that a new row clashes on beside its own
     bool may_change_rows = false;    // may have BEFORE INSERT row triggers, which change or suppress a row
     bool insert_has_effects = false; // an insert that yields to a conflict may do something or fail before it yields
+    bool plain_reads = false;        // what is stored is what a SELECT shows: no column is computed when it is read
     bool row_security = false;       // has policies, which may hide a row from who inserted it
 };
 
 /// The name of a table in SQL, qualified and quoted. Server code.
 const char *qualified_name(Relation table);
 
-/// Note what an insert into the table may do beside storing the given row, in it or in its partitions, as far as unique
-/// keys and defaults have no part in it. Server code.
-void note_side_effects(Relation table, Table &facts);
+/// Note what reading and inserting may do beside giving and storing a row, in the table or in its partitions, as far as
+/// unique keys and defaults have no part in it. Server code.
+void note_nature(Relation table, Table &facts);
 
 /// Whether the table has a rule for INSERT or UPDATE, with which INSERT ... ON CONFLICT is not possible. Server code.
 bool has_write_rules(Relation table);

@@ -176,7 +176,7 @@ Datum result_row(const CallSite &site, Outcome outcome, const Row &stored)
 }
 
 // Insert or fetch, and tell what that means for the request. With `raise`, ID001 and ID003 are errors.
-Outcome decide(const Table &ledger, const Call &call, bool raise, Row &stored)
+Outcome decide(const Ledger &ledger, const Call &call, bool raise, Row &stored)
 {
     const core::Sha256 hash = call.request.fingerprint();
     const LedgerBinding binding(ledger);
@@ -220,7 +220,7 @@ Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
         return known;
     });
     const Call call = read_call(fcinfo);
-    const Table ledger = backend([&site] { return open_ledger(site.home); });
+    const Ledger ledger = backend([&site] { return open_ledger(site.home); });
     Row stored = backend([] { return make_row(kLedgerColumns); });
     const Outcome outcome = observe(
         {call.tenant_id.octets, call.request.operation.octets, call.idempotency_key.octets},

@@ -44,7 +44,8 @@ SELECT outcome FROM idem_create_transaction('t', 'k3', 100, 'EUR');
 SELECT operation, idempotency_key, amount_minor FROM idem_transactions ORDER BY 1, 2;
 DELETE FROM idem_transactions;
 
--- One that renames the ledger, and one that calls afterwards: the call fails, and nothing of it stays.
+-- One that renames the ledger, where the row is then read by what the table is, not by its name; and one that calls
+-- afterwards: that call fails, and nothing of it stays.
 SELECT outcome FROM idem_create_transaction('t', 'there', 1, 'EUR');
 CREATE OR REPLACE FUNCTION regress_nested() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
