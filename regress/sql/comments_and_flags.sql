@@ -22,12 +22,12 @@ SELECT proname FROM member WHERE proname !~ '^_?idem_' ORDER BY 1;
 SELECT proname, lanname, provolatile, proisstrict, proparallel FROM member
 WHERE proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_canonical', 'idem_fingerprint', 'idem_version',
   'idem_create_ledger', 'idem_grant', '_idem_check_ledger', 'idem_attach', 'idem_detach', 'idem_insert', 'idem_try_insert',
-  '_idem_key_problem') ORDER BY proname COLLATE "C";
--- Nothing runs as its owner but what event triggers call, nothing claims to be leakproof, and nothing in PL/pgSQL sees
--- the caller's search path.
+  '_idem_key_problem', 'idem_find_duplicates') ORDER BY proname COLLATE "C";
+-- Nothing runs as its owner but what event triggers call, nothing claims to be leakproof, and nothing in SQL or
+-- PL/pgSQL sees the caller's search path.
 SELECT proname, prorettype::regtype FROM member WHERE prosecdef OR proleakproof ORDER BY 1;
 SELECT proname, proconfig FROM member
-WHERE lanname = 'plpgsql' AND 'search_path=pg_catalog, pg_temp' = ANY (proconfig) IS NOT TRUE ORDER BY 1;
+WHERE lanname IN ('plpgsql', 'sql') AND 'search_path=pg_catalog, pg_temp' = ANY (proconfig) IS NOT TRUE ORDER BY 1;
 -- What is not for everybody.
 SELECT proname FROM member WHERE NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', 10))) WHERE grantee = 0)
 ORDER BY proname COLLATE "C";
