@@ -11,7 +11,7 @@ OBJS            = $(patsubst %.cpp,%.o,$(sort $(wildcard extension/core/*.cpp ex
 DATA            = $(wildcard sql/idem--*--*.sql)
 DATA_built      = sql/idem--$(EXTVERSION).sql
 # What the script of the extension consists of, in this order.
-SQL_PARTS       = $(patsubst %,sql/parts/%.sql,calls ledger tables duplicates stats)
+SQL_PARTS       = $(patsubst %,sql/parts/%.sql,calls ledger tables duplicates audit_table audit stats)
 
 # PGXS overrides a plain with_llvm = no and links with the C compiler.
 override with_llvm = no
