@@ -11,8 +11,9 @@ CREATE TABLE attached.plain (
   order_ref text COLLATE "C",
   details jsonb NOT NULL DEFAULT '{}',
   created_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (tenant_id, operation, idempotency_key),
-  UNIQUE (tenant_id, operation, order_ref));
+  UNIQUE (tenant_id, operation, idempotency_key));
+
+CREATE UNIQUE INDEX ON attached.plain (tenant_id, operation, order_ref) WHERE order_ref IS NOT NULL;
 
 CREATE TABLE attached.uuid (LIKE attached.plain INCLUDING ALL, id uuid NOT NULL DEFAULT gen_random_uuid(),
   PRIMARY KEY (tenant_id, id));

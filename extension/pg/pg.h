@@ -45,10 +45,12 @@ extern "C" {
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/datum.h" // datum_image_eq
+#include "utils/datetime.h" // MAXDATELEN
+#include "utils/datum.h"    // datum_image_eq
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
+#include "utils/json.h" // JsonEncodeDateTime
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"

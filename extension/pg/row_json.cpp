@@ -32,6 +32,14 @@ RowJson::Kind RowJson::kind_of(const FormData_pg_attribute *column)
     case TEXTOID:
     case VARCHAROID:
         return Kind::text;
+    case UUIDOID:
+    case BYTEAOID:
+    case BPCHAROID:
+        return Kind::printed;
+    case DATEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+        return Kind::time;
     case JSONBOID:
         return Kind::jsonb;
     default:
@@ -45,9 +53,17 @@ void RowJson::set_up(TupleDesc columns, MemoryContext memory)
     shapes_ = static_cast<Column *>(MemoryContextAllocZero(memory, (columns->natts + 1) * sizeof(Column)));
     for (int place = 0; place < columns->natts; ++place) {
         const FormData_pg_attribute *column = TupleDescAttr(columns, place);
-        shapes_[place].kind = kind_of(column);
-        if (shapes_[place].kind != Kind::dropped) {
-            set_up_function(&shapes_[place].to_json, F_TO_JSONB, JSONBOID, column->atttypid, memory);
+        Column &shape = shapes_[place];
+        shape.kind = kind_of(column);
+        shape.type = column->atttypid;
+        if (shape.kind == Kind::printed) {
+            Oid function;
+            bool varlena;
+            getTypeOutputInfo(shape.type, &function, &varlena);
+            fmgr_info_cxt(function, &shape.output, memory);
+        }
+        if (shape.kind != Kind::dropped) {
+            set_up_function(&shape.to_json, F_TO_JSONB, JSONBOID, shape.type, memory);
         }
     }
 }
@@ -57,6 +73,13 @@ void RowJson::fill(Column &column, Datum datum, ::JsonbValue &value)
     const auto integer = [&value](int64 number) {
         value.type = jbvNumeric;
         value.val.numeric = int64_to_numeric(number);
+    };
+    // False for what is too long for jsonb; to_jsonb() says so then.
+    const auto string = [&value](char *octets, size_t length) {
+        value.type = jbvString;
+        value.val.string.val = octets;
+        value.val.string.len = static_cast<int>(length);
+        return length <= JENTRY_OFFLENMASK;
     };
     switch (column.kind) {
     case Kind::boolean:
@@ -71,13 +94,22 @@ void RowJson::fill(Column &column, Datum datum, ::JsonbValue &value)
         return integer(DatumGetInt64(datum));
     case Kind::text: {
         text *octets = DatumGetTextPP(datum);
-        if (VARSIZE_ANY_EXHDR(octets) <= JENTRY_OFFLENMASK) { // else to_jsonb() refuses it
-            value.type = jbvString;
-            value.val.string.val = VARDATA_ANY(octets);
-            value.val.string.len = static_cast<int>(VARSIZE_ANY_EXHDR(octets));
+        if (string(VARDATA_ANY(octets), VARSIZE_ANY_EXHDR(octets))) {
             return;
         }
         break;
+    }
+    case Kind::printed: {
+        char *octets = OutputFunctionCall(&column.output, datum);
+        if (string(octets, strlen(octets))) {
+            return;
+        }
+        break;
+    }
+    case Kind::time: {
+        char *octets = JsonEncodeDateTime(static_cast<char *>(palloc(MAXDATELEN + 1)), datum, column.type, nullptr);
+        string(octets, strlen(octets));
+        return;
     }
     default:
         break;

@@ -14,11 +14,14 @@ public:
     Jsonb *make(const Datum *values, const bool *nulls);
 
 private:
-    enum class Kind { dropped, boolean, integer2, integer4, integer8, text, jsonb, other };
+    // `printed`: a string as the type's output function gives it; `other`: as to_jsonb() says.
+    enum class Kind { dropped, boolean, integer2, integer4, integer8, text, printed, time, jsonb, other };
 
     struct Column {
         Kind kind;
-        FmgrInfo to_json; // to_jsonb for the column's type
+        Oid type;
+        FmgrInfo output;  // of the type, where it is printed
+        FmgrInfo to_json; // to_jsonb for the type, where it is needed
     };
 
     static Kind kind_of(const FormData_pg_attribute *column);
