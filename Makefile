@@ -8,10 +8,13 @@ EXTENSION       = idem
 MODULE_big      = idem
 EXTVERSION     := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" idem.control)
 OBJS            = $(patsubst %.cpp,%.o,$(sort $(wildcard extension/core/*.cpp extension/pg/*.cpp)))
-DATA            = $(wildcard sql/idem--*--*.sql)
-DATA_built      = sql/idem--$(EXTVERSION).sql
-# What the script of the extension consists of, in this order.
-SQL_PARTS       = $(patsubst %,sql/parts/%.sql,calls ledger tables duplicates audit_table audit stats)
+DATA_built      = sql/idem--$(EXTVERSION).sql sql/idem--0.0.1--$(EXTVERSION).sql
+DATA            = $(filter-out $(DATA_built),$(wildcard sql/idem--*.sql))
+# What the scripts consist of. The update replaces the functions that 0.0.1 has, and adds what is new.
+OLD_PARTS       = $(patsubst %,sql/parts/%.sql,calls ledger)
+NEW_PARTS       = $(patsubst %,sql/parts/%.sql,tables duplicates audit_table audit stats)
+SQL_PARTS       = sql/parts/outcome.sql $(OLD_PARTS) sql/parts/first_ledger.sql $(NEW_PARTS)
+UPDATE_PARTS    = sql/parts/update.sql $(OLD_PARTS) $(NEW_PARTS)
 
 # PGXS overrides a plain with_llvm = no and links with the C compiler.
 override with_llvm = no
@@ -49,6 +52,9 @@ $(STAMP):
 
 sql/idem--$(EXTVERSION).sql: $(SQL_PARTS) idem.control Makefile
 	cat $(SQL_PARTS) >$@
+
+sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
+	sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(OLD_PARTS) | cat sql/parts/update.sql - $(NEW_PARTS) >$@
 
 # For developers; see CONTRIBUTING.md.
 
