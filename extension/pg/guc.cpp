@@ -14,6 +14,8 @@ namespace {
 constexpr config_enum_entry kLogOutcomes[] = {
     {"none", kLogNone, false}, {"conflict", kLogConflict, false}, {"all", kLogAll, false}, {nullptr, 0, false}};
 
+char *tenant_id; // read by policies, through current_setting
+
 } // namespace
 
 void define_settings()
@@ -26,6 +28,9 @@ void define_settings()
     DefineCustomEnumVariable("idem.log_outcomes", "Which calls are told of in the server's log, one line each.",
                              "conflict: those that were refused because of another transaction; all: every call.",
                              &log_outcomes, kLogNone, kLogOutcomes, PGC_SUSET, 0, nullptr, nullptr, nullptr);
+    DefineCustomStringVariable("idem.tenant_id", "The tenant whose rows may be seen and made under tenant isolation.",
+                               "Empty: none. It has no effect before idem_enable_tenant_isolation() was called.",
+                               &tenant_id, "", PGC_USERSET, 0, nullptr, nullptr, nullptr);
     MarkGUCPrefixReserved("idem");
 }
 

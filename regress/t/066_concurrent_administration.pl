@@ -66,16 +66,29 @@ is(
     'and the roles have the rights'
 );
 
+($answers, $errors) = ('', '');
+for (1 .. 4)
+{
+    $node->safe_psql('postgres', 'SELECT idem_disable_tenant_isolation()');
+    my ($out, $err) = together(q{SELECT 'isolated', idem_enable_tenant_isolation()});
+    $answers .= $out;
+    $errors .= $err;
+}
+is($errors, '', 'sessions that isolate tenants at the same time get no error');
+is($answers, "isolated|\n" x ($sessions * 4), 'but all of them their answer');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_policy'), 2, 'and the policies are there');
+
 # All of it together, over and over.
 my ($exit, $output) = run_pgbench(
     $node, q{
     \set n random(1, 2)
     SELECT idem_create_ledger();
     SELECT idem_grant('app' || :n);
+    SELECT idem_enable_tenant_isolation();
     SELECT outcome FROM idem_create_transaction('t', 'k' || :n, 1, 'EUR');
     }, '-c', $sessions, '-j', 2, '-t', 100
 );
-is($exit, 0, 'sessions that do both and call, over and over, do not fail');
+is($exit, 0, 'sessions that do all of it and call, over and over, do not fail');
 unlike($output, qr/ERROR|error:/, 'nor get an error') or diag(substr($output, 0, 2000));
 
 $node->stop;
