@@ -1,0 +1,101 @@
+# Eight sessions call while tables and indexes are rebuilt, moved and vacuumed under them: no call fails or is lost, and
+# every key is created once. pg_amcheck then finds nothing.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+
+use IdemTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $sessions = 8;
+my $rounds = 3;
+my $node = new_server('maintenance');
+
+# The tickets of one key are taken by all sessions at about the same time. Each call is a transaction of its own, which
+# notes its answer; a session ends when it is told to, and gives the number of its calls.
+$node->safe_psql(
+    'postgres', qq{
+    CREATE SEQUENCE ticket;
+    CREATE TABLE stop (told bool);
+    CREATE TABLE answers (key bigint, outcome idem_outcome, id uuid);
+    CREATE PROCEDURE call_on(INOUT calls bigint) LANGUAGE plpgsql AS \$\$
+    DECLARE
+      key bigint;
+    BEGIN
+      WHILE NOT EXISTS (SELECT FROM stop) LOOP
+        key := (nextval('ticket') - 1) / $sessions;
+        INSERT INTO answers
+        SELECT key, f.outcome, f.transaction_id
+        FROM idem_create_transaction('load', 'k' || key, key + 1, 'EUR', jsonb_build_object('n', key),
+          order_ref => CASE WHEN key % 2 = 0 THEN 'o' || key END) AS f;
+        calls := calls + 1;
+        COMMIT;
+      END LOOP;
+    END
+    \$\$;}
+);
+
+my (@psql, @out, @err);
+for my $n (0 .. $sessions - 1)
+{
+    ($out[$n], $err[$n]) = ('', '');
+    push @psql, start_psql($node, 'CALL call_on(0)', \$out[$n], \$err[$n]);
+}
+$node->poll_query_until('postgres', 'SELECT count(*) > 100 FROM answers') or die 'nobody calls';
+
+my @maintenance = (
+    'REINDEX TABLE CONCURRENTLY idem_transactions',
+    'VACUUM FULL idem_transactions',
+    'REINDEX INDEX CONCURRENTLY idem_transactions_scope_key',
+    'CLUSTER idem_transactions USING idem_transactions_pkey',
+    'VACUUM (FREEZE, ANALYZE) idem_transactions',
+    'ALTER TABLE idem_transactions SET (fillfactor = 90)',
+    'REINDEX TABLE idem_transactions'
+);
+for my $round (1 .. $rounds)
+{
+    for my $statement (@maintenance)
+    {
+        my $before = $node->safe_psql('postgres', 'SELECT last_value FROM ticket');
+        is(sqlstate($node, $statement), '', "$statement, round $round");
+        # Each session calls again after it.
+        $node->poll_query_until('postgres', "SELECT last_value > $before + 2 * $sessions FROM ticket")
+            or die 'nobody calls any more';
+    }
+}
+$node->safe_psql('postgres', 'INSERT INTO stop VALUES (true)');
+$_->finish for @psql;
+
+is(join('', @err), '', 'no session got an error or a warning');
+my $calls = 0;
+$calls += $_ =~ /^(\d+)$/m ? $1 : 0 for @out;
+is($node->safe_psql('postgres', 'SELECT count(*) FROM answers'), $calls, 'every call has its answer');
+is(
+    $node->safe_psql(
+        'postgres', q{SELECT count(*) FROM (SELECT FROM answers GROUP BY key
+            HAVING count(DISTINCT id) <> 1 OR count(*) FILTER (WHERE outcome = 'created') <> 1
+                OR count(*) FILTER (WHERE outcome NOT IN ('created', 'replayed')) > 0) AS wrong}
+    ),
+    0,
+    'every key has one id, and is created once'
+);
+is(
+    $node->safe_psql(
+        'postgres', q{SELECT count(*) FROM (SELECT DISTINCT 'k' || key, id FROM answers) AS a (key, id)
+            FULL JOIN idem_transactions AS t ON t.id = a.id AND t.idempotency_key = a.key
+            WHERE t.id IS NULL OR a.id IS NULL}
+    ),
+    0,
+    'the ledger has exactly the rows that were answered'
+);
+$node->command_ok(
+    [ 'pg_amcheck', '--install-missing', '--heapallindexed', '--parent-check', '-t', 'idem_*', 'postgres' ],
+    'pg_amcheck finds nothing'
+);
+
+$node->stop;
+done_testing();
