@@ -53,6 +53,8 @@ BEGIN
   NEW.key_number := coalesce((numbers ->> NEW.key_column::text)::smallint, 0);
   NEW.hash_number := coalesce((numbers ->> NEW.hash_column::text)::smallint, 0);
   NEW.id_number := coalesce((numbers ->> NEW.id_column::text)::smallint, 0);
+  -- Where data alone is restored, the table may be attached already; a restore brings the settings of the dump.
+  EXECUTE format('DELETE FROM %s WHERE target = $1', TG_RELID::regclass) USING found;
   RETURN NEW;
 END
 $$;
