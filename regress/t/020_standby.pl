@@ -1,4 +1,5 @@
-# Where nothing can be written, on a standby and in READ ONLY, every call is refused alike; a promoted standby goes on.
+# Where nothing can be written, on a standby and in READ ONLY, every call is refused alike; a promoted standby goes on,
+# with the ledger and with attached tables.
 
 use strict;
 use warnings;
@@ -18,6 +19,14 @@ $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby->start;
 
 my @before = call($primary, 't', 'before');
+$primary->safe_psql(
+    'postgres', q{
+    CREATE TABLE payment (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant_id text NOT NULL,
+        idempotency_key text NOT NULL, request_hash bytea, amount int, UNIQUE (tenant_id, idempotency_key));
+    SELECT idem_attach('payment', fixed_operation => 'pay');}
+);
+my $pay = sub { "SELECT outcome, \"row\" ->> 'id' FROM idem_insert('payment', 't', '$_[0]', '{\"amount\": 1}')" };
+my $paid = $primary->safe_psql('postgres', $pay->('before'));
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 
 # Calls that would replay, create, conflict, or be refused for what they are sent.
@@ -39,6 +48,11 @@ for my $name (sort keys %calls)
         is(sqlstate($standby, $sql), '25006', "$name on a standby: $function");
         is(sqlstate($primary, "BEGIN READ ONLY; $sql"), '25006', "$name in READ ONLY: $function");
     }
+}
+for my $key ('before', 'new')
+{
+    is(sqlstate($standby, $pay->($key)), '25006', "idem_insert on a standby: key $key");
+    is(sqlstate($primary, 'BEGIN READ ONLY; ' . $pay->($key)), '25006', "idem_insert in READ ONLY: key $key");
 }
 is(
     sqlstate(
@@ -62,7 +76,7 @@ $primary->reload;
 $standby->stop;
 {
     my ($out, $err) = ('', '');
-    my $psql = start_psql($primary, create('t', 'unconfirmed'), \$out, \$err);
+    my $psql = start_psql($primary, create('t', 'unconfirmed') . '; ' . $pay->('unconfirmed'), \$out, \$err);
     my $waiting = q{FROM pg_stat_activity WHERE wait_event = 'SyncRep'};
     $primary->poll_query_until('postgres', "SELECT count(*) = 1 $waiting") or die 'the commit does not wait';
     $primary->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $waiting");
@@ -80,6 +94,10 @@ is($outcome, 'created', 'a key that only the lost primary had is created');
 ($outcome) = call($standby, 't', 'new');
 is($outcome, 'created', 'a new key is created');
 is($standby->safe_psql('postgres', 'SELECT count(*) FROM idem_transactions'), 3, 'every key is stored once');
+is($standby->safe_psql('postgres', $pay->('before')), $paid =~ s/created/replayed/r, 'so it is in an attached table: replayed');
+like($standby->safe_psql('postgres', $pay->('unconfirmed')), qr/^created\|/, 'created');
+like($standby->safe_psql('postgres', $pay->('unconfirmed')), qr/^replayed\|/, 'and replayed again');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM payment'), 2, 'once each');
 
 $standby->stop;
 done_testing();
