@@ -214,6 +214,50 @@ TEST(Differences, PassOnTheNestingGuard)
         is_error(error_of([&] { differences.compare(deep, ones(1)); }), sqlstate::kTooComplex, "nesting is too deep"));
 }
 
+// The paths at which two objects differ in the members with these names.
+Paths paths_in(const JsonTree &stored, const JsonTree &sent, const Differences::Names &names)
+{
+    Differences differences(1000);
+    differences.compare_members(stored, sent, names);
+    return differences.paths();
+}
+
+TEST(DifferencesOfMembers, AreOnlyThoseOfTheNames)
+{
+    const JsonTree stored = object({{"a", number("1")}, {"b", number("1")}, {"c", text("x")}, {"id", number("7")}});
+    const JsonTree sent = object({{"a", number("2")}, {"b", number("1.0")}, {"c", text("y")}, {"id", null()}});
+    EXPECT_EQ(paths_in(stored, sent, {"a", "b", "c"}), (Paths{"$.a", "$.c"}));
+    EXPECT_EQ(paths_in(stored, sent, {"b"}), Paths{});
+    EXPECT_EQ(paths_in(stored, sent, {}), Paths{});
+    EXPECT_EQ(paths_in(stored, sent, {"id"}), Paths{"$.id"});
+}
+
+TEST(DifferencesOfMembers, LookAtAllOfAMember)
+{
+    const JsonTree stored = object({{"m", object({{"a", number("1")}, {"b", array({null()})}})}, {"a", number("1")}});
+    const JsonTree sent = object({{"m", object({{"a", number("2")}, {"b", array({})}})}, {"a", number("2")}});
+    EXPECT_EQ(paths_in(stored, sent, {"m"}), (Paths{"$.m.a", "$.m.b[0]"})) << "names count at the top alone";
+}
+
+TEST(DifferencesOfMembers, NameWhatOneSideLacks)
+{
+    EXPECT_EQ(paths_in(object({{"a", null()}}), object({{"b", null()}}), {"a", "b", "c"}), (Paths{"$.a", "$.b"}));
+    EXPECT_EQ(paths_in(object({{"a", null()}}), object({{"b", null()}}), {"b"}), Paths{"$.b"});
+}
+
+TEST(DifferencesOfMembers, StopAtTheLimit)
+{
+    const JsonTree stored = object({{"a", null()}, {"b", null()}, {"z", null()}});
+    Differences differences(1);
+    differences.compare_members(stored, object({}), {"a"});
+    EXPECT_EQ(differences.paths(), Paths{"$.a"});
+    EXPECT_FALSE(differences.more()) << "what is not looked at is no further difference";
+    Differences further(1);
+    further.compare_members(stored, object({}), {"a", "z"});
+    EXPECT_EQ(further.paths(), Paths{"$.a"});
+    EXPECT_TRUE(further.more());
+}
+
 TEST(DifferencePath, WritesIdentifiersPlain)
 {
     for (const char *name : {"a", "Z", "_", "a1", "_9", "lineItems", "order_ref"}) {
