@@ -40,7 +40,9 @@ bool run_statement(const Binding &binding, Statement statement, const Row &row, 
     for (int i = 0; i < binding.columns; ++i) {
         nulls[i] = row.nulls[i] ? 'n' : ' ';
     }
-    const int code = SPI_execute_plan(plan, row.values, nulls, false, 1);
+    // An insert with RETURNING that stops at its row would not come to its AFTER triggers for each statement.
+    const bool fetches = statement == Statement::fetch_scope || statement == Statement::fetch_order;
+    const int code = SPI_execute_plan(plan, row.values, nulls, false, fetches ? 1 : 0);
     if (code < 0) {
         elog(ERROR, "could not run a statement: %s", SPI_result_code_string(code));
     }
