@@ -104,7 +104,7 @@ void write_registration(FunctionCallInfo fcinfo, const Home &home, const std::st
         PG_GETARG_DATUM(kKey),
         PG_GETARG_DATUM(kHash),
         PG_GETARG_DATUM(kId),
-        PointerGetDatum(cstring_to_text_with_len(exclusions.data(), static_cast<int>(exclusions.size())))};
+        CStringGetTextDatum(pg_any_to_server(exclusions.c_str(), static_cast<int>(exclusions.size()), PG_UTF8))};
     relation_close(table, NoLock);
     char nulls[kParameters + 1] = "         ";
     nulls[3] = PG_ARGISNULL(kFixedOperation) ? ' ' : 'n';

@@ -2,6 +2,8 @@
 
 #include "unique_key.h"
 
+#include <algorithm>
+
 #include "pg.h"
 
 namespace idem::pg {
@@ -37,9 +39,38 @@ void check_column(Relation table, AttrNumber column, const char *role)
     }
 }
 
-// The DDL that brings an index which protects the scope.
-const char *index_ddl(Relation table, const char *list)
+// A call gives the values of the scope and the fingerprint.
+void check_writable(Relation table, AttrNumber column)
 {
+    const FormData_pg_attribute *form = TupleDescAttr(RelationGetDescr(table), column - 1);
+    if (form->attgenerated != '\0' || form->attidentity == ATTRIBUTE_IDENTITY_ALWAYS) {
+        refuse(table,
+               psprintf("Column %s is generated, so that a call cannot give its value.",
+                        quote_identifier(NameStr(form->attname))),
+               "Use a column without GENERATED ALWAYS.");
+    }
+}
+
+// Whether the table is partitioned by something else than columns of the scope, so that no unique key is on them alone.
+bool is_partitioned_otherwise(Relation table, const AttrNumber *scope, int count)
+{
+    const PartitionKeyData *key = RelationGetPartitionKey(table); // null for a table that is not partitioned
+    for (int i = 0; key != nullptr && i < key->partnatts; ++i) {
+        if (std::find(scope, scope + count, key->partattrs[i]) == scope + count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The DDL that brings an index which protects the scope, or what there is to say where there can be none.
+const char *index_ddl(Relation table, const char *list, const AttrNumber *scope, int count)
+{
+    if (is_partitioned_otherwise(table, scope, count)) {
+        return psprintf("A partitioned table can be attached where its partition key is of the columns (%s), as with "
+                        "PARTITION BY HASH (%s).",
+                        list, column_list(RelationGetRelid(table), scope, 1));
+    }
     const char *name = quote_identifier(makeObjectName(RelationGetRelationName(table), nullptr, "idem_scope_key"));
     if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) {
         return psprintf("CREATE UNIQUE INDEX %s ON %s (%s);", name, qualified_name(table), list);
@@ -78,22 +109,16 @@ bool is_wider(Relation index, const AttrNumber *scope, int count)
     return index->rd_index->indisunique && !holds_column(index, InvalidAttrNumber);
 }
 
-// Say why this index, which comes nearest, does not do.
-void refuse_index(Relation table, Relation index, KeyFault fault, const AttrNumber *scope, int count)
+// Say why this index, which comes nearest, does not do. `replaced`: another one does.
+void refuse_index(Relation table, Relation index, KeyFault fault, bool replaced, const AttrNumber *scope, int count)
 {
     const char *list = column_list(RelationGetRelid(table), scope, count);
-    const char *ddl = index_ddl(table, list);
+    const char *ddl = index_ddl(table, list, scope, count);
     const char *reason = "";
     const char *hint = ddl;
     switch (fault) {
     case KeyFault::other_columns:
         reason = "it has further columns, so that a key is unique only together with them";
-        if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) {
-            hint =
-                psprintf("A partitioned table can be attached where its partition key is of the columns (%s), as with "
-                         "PARTITION BY HASH (%s).",
-                         list, column_list(RelationGetRelid(table), scope, 1));
-        }
         break;
     case KeyFault::expression:
         reason = "it is on an expression";
@@ -104,12 +129,15 @@ void refuse_index(Relation table, Relation index, KeyFault fault, const AttrNumb
     case KeyFault::invalid:
         reason = "it is not valid";
         hint = psprintf(
-            "DROP INDEX CONCURRENTLY %s; then, when idem_find_duplicates() finds no duplicates: %s",
+            "DROP INDEX %s%s; then, when idem_find_duplicates() finds no duplicates: %s",
+            table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? "" : "CONCURRENTLY ",
             quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index)),
             ddl);
         break;
     case KeyFault::deferrable:
         reason = "it is deferrable";
+        hint = psprintf("%s%sALTER TABLE %s DROP CONSTRAINT %s;", replaced ? "" : ddl, replaced ? "" : " ",
+                        qualified_name(table), quote_identifier(RelationGetRelationName(index)));
         break;
     case KeyFault::partial:
         reason = "it is partial";
@@ -123,8 +151,8 @@ void refuse_index(Relation table, Relation index, KeyFault fault, const AttrNumb
         hint = "Give the columns the collation \"C\": ALTER TABLE ... ALTER COLUMN ... TYPE text COLLATE \"C\";";
         break;
     case KeyFault::inexact:
-        reason = "different values of a column's type are equal";
-        hint = "Use text, uuid or an integer type.";
+        reason = "different keys can be equal in a column's type";
+        hint = "Use text, uuid, an integer type or an enum.";
         break;
     default:
         pg_unreachable();
@@ -139,6 +167,7 @@ void refuse_index(Relation table, Relation index, KeyFault fault, const AttrNumb
 Oid protecting_index(Relation table, const AttrNumber *scope, int count)
 {
     Oid protecting = InvalidOid;
+    Oid deferrable = InvalidOid;
     Oid nearest = InvalidOid;
     KeyFault nearest_fault = KeyFault::other_columns;
     ListCell *cell;
@@ -148,6 +177,8 @@ Oid protecting_index(Relation table, const AttrNumber *scope, int count)
         const KeyFault fault = key_fault(index, scope, count);
         if (fault == KeyFault::none) {
             protecting = lfirst_oid(cell);
+        } else if (fault == KeyFault::deferrable) {
+            deferrable = lfirst_oid(cell);
         } else if (fault != KeyFault::other_columns ||
                    (is_wider(index, scope, count) && nearest_fault == KeyFault::other_columns)) {
             nearest = lfirst_oid(cell);
@@ -159,14 +190,18 @@ Oid protecting_index(Relation table, const AttrNumber *scope, int count)
         }
         index_close(index, NoLock);
     }
+    if (OidIsValid(deferrable)) { // no insert can yield to a twin that clashes on it, whatever else there is
+        refuse_index(table, index_open(deferrable, AccessShareLock), KeyFault::deferrable, OidIsValid(protecting),
+                     scope, count);
+    }
     if (OidIsValid(protecting)) {
         return protecting;
     }
     if (OidIsValid(nearest)) {
-        refuse_index(table, index_open(nearest, AccessShareLock), nearest_fault, scope, count);
+        refuse_index(table, index_open(nearest, AccessShareLock), nearest_fault, false, scope, count);
     }
     const char *list = column_list(RelationGetRelid(table), scope, count);
-    refuse(table, psprintf("No unique index protects the scope (%s).", list), index_ddl(table, list));
+    refuse(table, psprintf("No unique index protects the scope (%s).", list), index_ddl(table, list, scope, count));
     pg_unreachable();
 }
 
@@ -230,6 +265,10 @@ Oid check_attachable(Relation table, const Registration &registration)
         if (scope[i] == registration.hash || scope[i] == scope[(i + 1) % count]) {
             refuse(table, "The columns of the scope and the fingerprint must be different columns.", nullptr);
         }
+    }
+    check_writable(table, registration.hash);
+    for (int i = 0; i < count; ++i) {
+        check_writable(table, scope[i]);
     }
     if (has_write_rules(table)) {
         refuse(table, "It has a rule for INSERT or UPDATE.", "Use a trigger instead of the rule.");

@@ -55,6 +55,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
+#include "utils/partcache.h" // RelationGetPartitionKey
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h" // GetLatestSnapshot
@@ -62,5 +63,6 @@ extern "C" {
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
+#include "utils/typcache.h" // lookup_rowtype_tupdesc_copy
 #include "utils/uuid.h"
 }

@@ -27,10 +27,40 @@ bool equal_is_same(Relation index, int column)
            DatumGetBool(OidFunctionCall1Coll(function, index->rd_indcollation[column], ObjectIdGetDatum(type)));
 }
 
+// Whether the column is char(n): all its values are filled up to the same length, so that equal ones are the same
+// octets.
+bool is_padded(Relation index, AttrNumber column)
+{
+    Oid type;
+    int32 modifier;
+    Oid collation;
+    get_atttypetypmodcoll(index->rd_index->indrelid, column, &type, &modifier, &collation);
+    return getBaseTypeAndTypmod(type, &modifier) == BPCHAROID && modifier >= 0;
+}
+
 bool is_nondeterministic(Relation index, int column)
 {
     const Oid collation = index->rd_indcollation[column];
     return OidIsValid(collation) && !get_collation_isdeterministic(collation);
+}
+
+// Whether texts that differ in more than the spelling of one value stay different as values of the column's type.
+// Others, as name and "char", cut or round what they read, so that a key would find the row of another one.
+bool keeps_keys_apart(Relation index, AttrNumber column)
+{
+    const Oid type = getBaseType(get_atttype(index->rd_index->indrelid, column));
+    switch (type) {
+    case BPCHAROID: // with a length
+    case TEXTOID:
+    case VARCHAROID:
+    case UUIDOID:
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+        return true;
+    default:
+        return type_is_enum(type);
+    }
 }
 
 // Whether the table lets the column be null.
@@ -97,8 +127,12 @@ KeyFault key_fault(Relation index, const AttrNumber *columns, int count)
         if (!form->indnullsnotdistinct && is_nullable(index, form->indkey.values[i])) {
             return KeyFault::nullable;
         }
-        if (!equal_is_same(index, i)) {
-            return is_nondeterministic(index, i) ? KeyFault::nondeterministic : KeyFault::inexact;
+        const AttrNumber column = form->indkey.values[i];
+        if (is_nondeterministic(index, i)) {
+            return KeyFault::nondeterministic;
+        }
+        if (!(equal_is_same(index, i) || is_padded(index, column)) || !keeps_keys_apart(index, column)) {
+            return KeyFault::inexact;
         }
     }
     return KeyFault::none;

@@ -15,7 +15,7 @@ enum class KeyFault {
     partial,
     nullable,         // a column can be null, and nulls are distinct
     nondeterministic, // a collation for which different texts are equal
-    inexact,          // a type for which different values are equal, as 1.0 and 1.00
+    inexact,          // a type in which different keys can be equal, as 1.0 and 1.00, or texts cut to a name
     count
 };
 

@@ -55,6 +55,25 @@ DO $$ BEGIN EXECUTE format('ALTER INDEX %I RENAME TO idem_transactions_scope_key
 SELECT outcome FROM idem_create_transaction('t', E'CAF\xC9', 1, 'EUR', '{}', E'pr\xE9lever');
 DELETE FROM idem_transactions;
 
+-- An attached table: names, exclusions, keys and operations in the encoding of the database.
+DO $$ BEGIN EXECUTE format('CREATE TABLE pay (tenant_id text NOT NULL, operation text NOT NULL, %I text NOT NULL, request_hash bytea,
+  %I int, %I jsonb, UNIQUE (tenant_id, operation, %1$I))', E'cl\xE9', E'\xFC', E'o\xF9'); END $$;
+SELECT idem_attach('pay', key_column => E'cl\xE9', id_column => NULL, exclude => ARRAY[E'$."o\xF9"."\xE0"', '$.x', E'$."\xE9"']);
+SELECT encode(convert_to(array_to_string(exclude, ' '), 'LATIN1'), 'escape') AS exclude FROM idem_tables;
+SELECT outcome FROM idem_insert('pay', 't', E'caf\xE9', '{"\u00fc": 1, "o\u00f9": {"\u00e0": 1, "\u00e9": "\u00e8"}}', E'pr\xE9lever');
+SELECT outcome FROM idem_insert('pay', 't', E'caf\xE9', '{"\u00fc": 1, "o\u00f9": {"\u00e0": 2, "\u00e9": "\u00e8"}}', E'pr\xE9lever');
+SELECT encode(substr(request_hash, 34), 'escape') AS exclude, substr(request_hash, 2, 32) = sha256(convert_to(
+  '{"operation":"' || operation || '","row":{"o' || chr(249) || '":{"' || chr(233) || '":"' || chr(232) || '"},"' || chr(252) || '":1}}',
+  'UTF8')) AS as_specified FROM pay;
+SELECT code, encode(convert_to(detail, 'LATIN1'), 'escape') AS detail
+FROM pg_temp.report($$idem_insert('pay', 't', E'caf\xE9', '{"\u00fc": 2, "o\u00f9": {"\u00e0": 2, "\u00e9": "x"}}', E'pr\xE9lever')$$);
+SELECT code FROM pg_temp.report($$idem_insert('pay', 't', E'caf\xE9', '{"\u00fd": 2}', E'pr\xE9lever')$$);
+SELECT code FROM pg_temp.report($$idem_insert('pay', 't', repeat(E'\xE9', 255), '{}', repeat(E'\xE9', 100))$$);
+SELECT code FROM pg_temp.report($$idem_insert('pay', 't', repeat(E'\xE9', 256), '{}', 'op')$$);
+SELECT idem_attach('pay', key_column => E'cl\xE9', id_column => NULL);
+SELECT outcome FROM idem_insert('pay', 't', E'caf\xE9', '{"\u00fc": 1, "o\u00f9": {"\u00e9": "\u00e8"}}', E'pr\xE9lever');
+DROP TABLE pay;
+
 -- Limits count octets of this encoding.
 SELECT code FROM pg_temp.report($$idem_create_transaction('t', repeat(E'\xE9', 255), 1, 'EUR', '{}',
   repeat(E'\xE9', 100), repeat(E'\xE9', 255))$$);
