@@ -63,6 +63,32 @@ void discard(AttachedTable &table)
     tables.erase(table.table.relation);
 }
 
+[[noreturn]] void refuse_altered()
+{
+    throw core::Error(core::sqlstate::kNotInState, "the table was altered within a call on it");
+}
+
+// Whether the table is there, with its scope index and the columns that are known.
+bool is_unaltered(const AttachedTable &attached)
+{
+    Relation table = try_relation_open(attached.table.relation, NoLock);
+    if (table == nullptr) {
+        return false;
+    }
+    TupleDesc columns = attached.columns;
+    TupleDesc now = RelationGetDescr(table);
+    bool same =
+        SearchSysCacheExists1(RELOID, ObjectIdGetDatum(attached.table.scope_index)) && now->natts == columns->natts;
+    for (int place = 0; same && place < columns->natts; ++place) {
+        const FormData_pg_attribute *left = TupleDescAttr(now, place);
+        const FormData_pg_attribute *right = TupleDescAttr(columns, place);
+        same = left->atttypid == right->atttypid && left->attisdropped == right->attisdropped &&
+               strcmp(NameStr(left->attname), NameStr(right->attname)) == 0;
+    }
+    relation_close(table, NoLock);
+    return same;
+}
+
 // Whether values of the row may clash with another row's on this key. Twins give the same values; what the row leaves
 // out differs where the default is fresh, and where NULLs are distinct.
 bool may_clash_on(const AttachedTable &table, const FurtherKey &key, const std::vector<bool> &given)
@@ -94,7 +120,8 @@ ColumnSet &column_set(AttachedTable &table, const std::vector<bool> &given)
         free_plans(table);
     }
     ColumnSet set;
-    set.further_unique = table.table.partitioned; // a partition may have unique indexes of its own
+    // A partition may have unique indexes of its own, and a trigger may fill in what the row leaves out.
+    set.further_unique = table.table.partitioned || (table.further_keys > 0 && table.table.may_change_rows);
     for (int i = 0; i < table.further_keys; ++i) {
         set.further_unique = set.further_unique || may_clash_on(table, table.further[i], given);
         set.has_effects = set.has_effects || table.further[i].has_expression; // which may fail
@@ -105,6 +132,17 @@ ColumnSet &column_set(AttachedTable &table, const std::vector<bool> &given)
                           (!given[place] && (kind == DefaultKind::has_effects || kind == DefaultKind::fresh_effects));
     }
     return table.sets.emplace(given, set).first->second;
+}
+
+// Whether a row would fail for a NULL, which it does before it yields to a stored one.
+bool lacks_value(const AttachedTable &table, const std::vector<bool> &given, const Row &row)
+{
+    for (int place = 0; place < table.columns->natts; ++place) {
+        if (table.not_null[place] && row.nulls[place] && (given[place] || table.defaults[place] == DefaultKind::null)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // The text of an insert that gives values for the columns of a set.
@@ -129,14 +167,16 @@ const char *insert_text(const AttachedTable &table, const std::vector<bool> &giv
     return text.data;
 }
 
-// The scope as the target of ON CONFLICT.
+// The scope as the target of ON CONFLICT, with the index's collations: a clash on another index of the same columns is
+// one on a further key.
 const char *scope_arbiter(const AttachedTable &table)
 {
     StringInfoData text;
     initStringInfo(&text);
     for (int i = 0; i < table.scope_columns; ++i) {
-        appendStringInfo(&text, "%s%s", i == 0 ? "(" : ", ",
-                         quote_identifier(NameStr(TupleDescAttr(table.columns, table.scope[i].place)->attname)));
+        appendStringInfo(&text, "%s%s%s", i == 0 ? "(" : ", ",
+                         quote_identifier(NameStr(TupleDescAttr(table.columns, table.scope[i].place)->attname)),
+                         table.scope_collations[i]);
     }
     appendStringInfoString(&text, ") ");
     return text.data;
@@ -179,7 +219,7 @@ AttachedTable &open_attached(const Home &home, Oid target)
             return table;
         }
         if (table.users > 0) {
-            throw core::Error(core::sqlstate::kNotInState, "the table was altered within a call on it");
+            refuse_altered();
         }
         discard(table);
     }
@@ -207,12 +247,19 @@ void AttachedTable::deform(Datum whole, Row &row) const
     heap_deform_tuple(&tuple, columns, row.values, row.nulls);
 }
 
-AttachedBinding::AttachedBinding(AttachedTable &attached, const std::vector<bool> &given)
+void check_unaltered(const AttachedTable &table)
+{
+    if (table.stale && !backend([&table] { return is_unaltered(table); })) {
+        refuse_altered();
+    }
+}
+
+AttachedBinding::AttachedBinding(AttachedTable &attached, const std::vector<bool> &given, const Row &row)
     : attached_(attached), given_(given), set_(column_set(attached, given))
 {
     table = attached.table;
     table.further_unique = set_.further_unique;
-    table.insert_has_effects = table.insert_has_effects || set_.has_effects;
+    table.insert_has_effects = table.insert_has_effects || set_.has_effects || lacks_value(attached, given, row);
     columns = attached.columns->natts;
     scope_columns = attached.scope_columns;
     std::copy_n(attached.scope, scope_columns, scope);

@@ -58,6 +58,7 @@ struct AttachedTable {
     TupleDesc columns = nullptr;
     const Oid *types = nullptr;
     const DefaultKind *defaults = nullptr;
+    const bool *not_null = nullptr;
     const char *row_alias = nullptr; // a name that no column has
     int tenant = -1;
     int operation = -1;
@@ -65,12 +66,14 @@ struct AttachedTable {
     int hash = -1;
     int id = -1;
     ScopeColumn scope[kMaxScope];
+    const char *scope_collations[kMaxScope]; // "COLLATE …" of the index, or ""
     const char *scope_operators[kMaxScope]; // "COLLATE … OPERATOR(…)" between a column of the scope and its parameter
     ScopeInput inputs[kMaxScope];
     int scope_columns = 0;
     int further_keys = 0;
     FurtherKey *further = nullptr;
-    FmgrInfo populate; // jsonb_populate_record for this table
+    bool holds_rows = false; // in a column
+    FmgrInfo populate;       // jsonb_populate_record for this table
     RowJson json;
     Datum empty_row = 0;
     SPIPlanPtr fetch = nullptr;
@@ -101,10 +104,14 @@ private:
 /// not attached, lost its protection, or was altered within a call on it.
 AttachedTable &open_attached(const Home &home, Oid target);
 
+/// Raise 55000 if the table has other columns or lost its index: functions that belong to the columns' types have run.
+void check_unaltered(const AttachedTable &table);
+
 /// An attached table and a set of its columns as a binding.
 class AttachedBinding final : public Binding {
 public:
-    AttachedBinding(AttachedTable &table, const std::vector<bool> &given);
+    /// `given` says which columns `row`, which is to be inserted, gives values for.
+    AttachedBinding(AttachedTable &table, const std::vector<bool> &given, const Row &row);
 
     SPIPlanPtr plan(Statement statement) const override;
     void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;

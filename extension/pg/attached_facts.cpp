@@ -95,6 +95,20 @@ HeapTuple cached(int cache, Oid oid)
     return tuple;
 }
 
+// The collation of an index column as a clause; empty where its type has none.
+const char *collate_clause(Oid collation)
+{
+    if (!OidIsValid(collation)) {
+        return "";
+    }
+    HeapTuple tuple = cached(COLLOID, collation);
+    const auto *form = reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple));
+    const char *clause = psprintf(
+        " COLLATE %s", quote_qualified_identifier(get_namespace_name(form->collnamespace), NameStr(form->collname)));
+    ReleaseSysCache(tuple);
+    return clause;
+}
+
 // The equality of an index column, as a statement has it between the table's column and a parameter; its function goes
 // to `equals`.
 const char *equality(Relation index, int key, Oid column_collation, Oid *equals)
@@ -102,12 +116,8 @@ const char *equality(Relation index, int key, Oid column_collation, Oid *equals)
     StringInfoData text;
     initStringInfo(&text);
     const Oid collation = index->rd_indcollation[key];
-    if (OidIsValid(collation) && collation != column_collation) {
-        HeapTuple tuple = cached(COLLOID, collation);
-        const auto *form = reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple));
-        appendStringInfo(&text, "COLLATE %s ",
-                         quote_qualified_identifier(get_namespace_name(form->collnamespace), NameStr(form->collname)));
-        ReleaseSysCache(tuple);
+    if (collation != column_collation) {
+        appendStringInfo(&text, "%s ", collate_clause(collation));
     }
     const Oid type = index->rd_opcintype[key];
     HeapTuple tuple = cached(OPEROID, get_opfamily_member(index->rd_opfamily[key], type, type, BTEqualStrategyNumber));
@@ -134,6 +144,7 @@ void read_scope_column(Relation index, int place, AttachedTable &attached, int i
     while (index->rd_index->indkey.values[key] != place + 1) {
         ++key;
     }
+    attached.scope_collations[i] = collate_clause(index->rd_indcollation[key]);
     Oid equals;
     attached.scope_operators[i] = equality(index, key, column->attcollation, &equals);
     attached.scope[i] = {place,
@@ -143,6 +154,14 @@ void read_scope_column(Relation index, int place, AttachedTable &attached, int i
                          equals,
                          index->rd_indcollation[key],
                          key};
+}
+
+// Whether values of the type hold rows of another type, which may be altered without the table.
+bool holds_rows(Oid type)
+{
+    const Oid base = getBaseType(type);
+    const Oid element = get_element_type(base);
+    return OidIsValid(element) ? holds_rows(element) : type_is_rowtype(base);
 }
 
 // A name that no column has, for a row of the table.
@@ -187,13 +206,17 @@ void read_table(Relation table, const Registration &registration, AttachedTable 
     const int natts = attached.columns->natts;
     auto *types = static_cast<Oid *>(palloc(natts * sizeof(Oid)));
     auto *defaults = static_cast<DefaultKind *>(palloc(natts * sizeof(DefaultKind)));
+    auto *not_null = static_cast<bool *>(palloc(natts * sizeof(bool)));
     for (int place = 0; place < natts; ++place) {
         const FormData_pg_attribute *column = TupleDescAttr(attached.columns, place);
         types[place] = column->attisdropped ? INT4OID : column->atttypid;
         defaults[place] = default_kind(table, place);
+        not_null[place] = TupleDescAttr(RelationGetDescr(table), place)->attnotnull; // which the copy has not
+        attached.holds_rows = attached.holds_rows || holds_rows(types[place]);
     }
     attached.types = types;
     attached.defaults = defaults;
+    attached.not_null = not_null;
     read_further_keys(table, attached);
 
     AttrNumber scope[kMaxScope];

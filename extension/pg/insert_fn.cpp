@@ -1,6 +1,5 @@
 #include "../core/difference.h"
 #include "../core/errcodes.h"
-#include "../core/escape.h"
 #include "../core/row_fingerprint.h"
 #include "arguments.h"
 #include "attached.h"
@@ -10,6 +9,7 @@
 #include "engine.h"
 #include "jsonb_value.h"
 #include "observe.h"
+#include "row_members.h"
 
 #include <algorithm>
 
@@ -33,7 +33,6 @@ enum Argument { kTargetArg, kTenantArg, kKeyArg, kRowArg, kOperationArg };
 enum ResultColumn { kResultOutcome, kResultRow, kResultColumns };
 
 constexpr size_t kPathsInMessage = 3;
-constexpr size_t kNameInMessage = 160; // octets
 
 // The arguments of a call.
 struct Call {
@@ -91,15 +90,10 @@ std::vector<bool> given_columns(const Call &call, const AttachedTable &table)
         const std::string_view name = row.name(index);
         const auto place = table.places.find(name);
         if (place == table.places.end()) {
-            std::string quoted;
-            size_t end = std::min(name.size(), kNameInMessage);
-            while (end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) {
-                --end; // not in the middle of a character
-            }
-            core::append_escaped(quoted, name.substr(0, end), core::Escape::unprintable);
-            throw Error(sqlstate::kUndefinedColumn,
-                        "column " + quoted + " of table " + std::string(to_utf8(table.name)) + " does not exist", {},
-                        "Each member of the row must be a column of the table.");
+            refuse_member(name, "table " + std::string(to_utf8(table.name)));
+        }
+        if (table.holds_rows) {
+            check_members(row.child(index), table.types[place->second]);
         }
         given[static_cast<size_t>(place->second)] = true;
     }
@@ -127,12 +121,24 @@ Datum scope_value(ScopeInput &input, const TextArgument &argument)
                              input.modifier);
 }
 
+// The row's values as one of the table's rows. Server code.
+Datum populated_row(const Call &call, AttachedTable &table)
+{
+    if (!table.holds_rows) {
+        return FunctionCall2(&table.populate, table.empty_row, JsonbPGetDatum(call.row));
+    }
+    FmgrInfo populate = table.populate; // which would keep how their types look
+    populate.fn_extra = nullptr;
+    populate.fn_mcxt = CurrentMemoryContext;
+    return FunctionCall2(&populate, table.empty_row, JsonbPGetDatum(call.row));
+}
+
 // The row that is to be stored: the values of the JSON document in the types of the columns, scope and fingerprint.
 Row new_row(const Call &call, AttachedTable &table, const std::string &fingerprint)
 {
     return backend([&] {
         Row row = make_row(table.columns->natts);
-        table.deform(FunctionCall2(&table.populate, table.empty_row, JsonbPGetDatum(call.row)), row);
+        table.deform(populated_row(call, table), row);
         const bool fixed = table.operation < 0;
         const TextArgument *arguments[kMaxScope] = {&call.tenant_id, fixed ? &call.idempotency_key : &call.operation,
                                                     &call.idempotency_key};
@@ -199,7 +205,8 @@ Outcome decide(const Call &call, AttachedTable &table, bool raise, Row &stored)
     const std::string_view operation = to_utf8(operation_of(call, table));
     const std::string fingerprint = core::row_fingerprint(operation, JsonbValue(call.row), table.exclusions);
     const Row row = new_row(call, table, fingerprint);
-    const AttachedBinding binding(table, given);
+    check_unaltered(table);
+    const AttachedBinding binding(table, given, row);
     if (insert_or_fetch(binding, row, stored) == Claim::inserted) {
         return Outcome::created;
     }
