@@ -73,6 +73,10 @@ CREATE TEMP TABLE pg_extension (hijacked pg_catalog.bool);
 CREATE TEMP TABLE pg_proc (hijacked pg_catalog.bool);
 CREATE DOMAIN pg_temp.name AS pg_catalog.name CHECK (evil.hijack() OPERATOR(pg_catalog.=) 1);
 CREATE ROLE regress_idem_app;
+CREATE TYPE public.pay_state AS ENUM ('new', 'paid');
+CREATE TABLE public.pay (id bigserial PRIMARY KEY, tenant_id uuid NOT NULL, operation public.pay_state NOT NULL, key bigint NOT NULL,
+  idempotency_key text NOT NULL, request_hash bytea, amount numeric(10,2) CHECK (amount > 0), meta jsonb, note varchar(5),
+  invoice_no text UNIQUE, at timestamptz DEFAULT now(), UNIQUE (tenant_id, operation, idempotency_key), UNIQUE (tenant_id, key));
 
 SET search_path = pg_temp, evil, pg_catalog, public;
 \set VERBOSITY sqlstate
@@ -97,6 +101,33 @@ SELECT public.idem_create_ledger();
 SELECT public._idem_check_ledger();
 SELECT public.idem_grant('regress_idem_app');
 SELECT public.idem_grant('regress_idem_nobody');
+-- Attached tables: the registry, its triggers, calls and conflicts, event triggers.
+SELECT public.idem_attach('public.pay', exclude => '{$.meta.at}');
+SELECT outcome FROM public.idem_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'k',
+  '{"amount": 1.5, "key": 1, "meta": {"at": 1, "a": [null]}, "note": "n", "invoice_no": "i"}', 'new');
+SELECT outcome FROM public.idem_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'k',
+  '{"amount": 1.50, "key": 1, "meta": {"at": 2, "a": [null]}, "note": "n", "invoice_no": "i"}', 'new');
+SELECT outcome FROM public.idem_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'k2',
+  '{"key": 2, "invoice_no": "i"}', 'new');
+SELECT outcome FROM public.idem_try_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'k', '{"amount": 2, "key": 1}', 'new');
+SELECT public.idem_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'k', '{"amount": 2, "key": 1}', 'new');
+SELECT public.idem_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'k', '{"amont": 2, "key": 1}', 'new');
+SELECT public.idem_attach('public.pay', operation_column => NULL);
+SELECT public.idem_attach('public.pay', key_column => 'key', fixed_operation => 'pay', id_column => NULL);
+SELECT outcome FROM public.idem_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '3',
+  '{"operation": "paid", "idempotency_key": "x"}');
+SELECT outcome FROM public.idem_insert('public.pay', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '03',
+  '{"operation": "paid", "idempotency_key": "x"}', 'pay');
+SELECT public.idem_attach('public.pay', key_column => 'note', fixed_operation => 'pay');
+ALTER TABLE public.pay RENAME COLUMN key TO "The key";
+ALTER TABLE public.pay RENAME TO paid;
+SELECT target_name, key_column FROM public.idem_tables;
+SELECT outcome FROM public.idem_insert('public.paid', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '3',
+  '{"operation": "paid", "idempotency_key": "x"}');
+SELECT public.idem_detach('public.paid');
+SELECT public.idem_attach('public.paid');
+DROP TABLE public.paid;
+SELECT target_name FROM public.idem_tables;
 -- With a ledger to create.
 BEGIN;
 DROP TABLE public.idem_transactions;
@@ -123,6 +154,7 @@ RESET search_path;
 
 DROP TABLE pg_temp.idem_transactions, pg_temp.pg_extension, pg_temp.pg_proc;
 DROP DOMAIN pg_temp.name;
+DROP TYPE pay_state;
 SELECT idempotency_key FROM idem_transactions ORDER BY 1;
 DELETE FROM idem_transactions;
 DROP SCHEMA evil CASCADE;

@@ -111,5 +111,88 @@ check_refused("$conflicts refusals",
     q{idem_create_transaction('memory', repeat('k', 256), 1000, 'EUR', jsonb_build_object('n', i))},
     'invalid_parameter_value');
 
+# An attached table: half of the calls replay; rows of a few sets of columns, with values of composite types.
+my $inserts = 200_000;
+$node->safe_psql(
+    'postgres', q{
+    CREATE TYPE place AS (street text, no int);
+    CREATE TABLE pay (id bigserial PRIMARY KEY, tenant_id text NOT NULL, operation text NOT NULL,
+        idempotency_key text NOT NULL, request_hash bytea, amount numeric(12,2), p place, meta jsonb, c1 int, c2 int, c3 int,
+        c4 int, c5 int, c6 int, UNIQUE (tenant_id, operation, idempotency_key));
+    SELECT idem_attach('pay', exclude => '{$.meta.at}');}
+);
+check_growth(
+    "$inserts inserts in one transaction", qq{
+    DECLARE
+        contexts bigint;
+        anonymous bigint;
+        answer record;
+        created int := 0;
+    BEGIN
+        FOR i IN 1 .. $inserts LOOP
+            SELECT * INTO STRICT answer FROM idem_insert('pay', 'memory', 'k' || (i + 1) / 2, jsonb_build_object(
+                'amount', (i + 1) / 2, 'meta', jsonb_build_object('at', i, 'text', repeat('x', 500)), 'p', '{"no": 1}'::jsonb,
+                'c' || 1 + (i + 1) / 2 % 6, 1), 'op');
+            created := created + (answer.outcome = 'created')::int;
+            IF i = 5000 THEN
+                contexts := contexts();
+                anonymous := anonymous();
+            END IF;
+        END LOOP;
+        IF created <> $inserts / 2 THEN
+            RAISE EXCEPTION '% created', created;
+        END IF;
+        RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
+    END}
+);
+
+# Ever new sets of columns.
+check_growth(
+    'inserts of 4096 sets of columns', q{
+    DECLARE
+        contexts bigint;
+        anonymous bigint;
+    BEGIN
+        EXECUTE 'CREATE TABLE wide (tenant_id text NOT NULL, idempotency_key text NOT NULL, request_hash bytea, '
+            || (SELECT string_agg(format('c%s int', c), ', ') FROM generate_series(0, 11) c)
+            || ', UNIQUE (tenant_id, idempotency_key))';
+        PERFORM idem_attach('wide', id_column => NULL, fixed_operation => 'op');
+        FOR i IN 0 .. 4095 LOOP
+            PERFORM idem_insert('wide', 'memory', 'k' || i, (SELECT coalesce(jsonb_object_agg('c' || c, i), '{}')
+                FROM generate_series(0, 11) c WHERE i >> c & 1 = 1));
+            IF i = 500 THEN
+                contexts := contexts();
+                anonymous := anonymous();
+            END IF;
+        END LOOP;
+        RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
+    END}
+);
+
+$conflicts = 10_000;
+check_refused("$conflicts conflicts of an attached table",
+    q{idem_insert('pay', 'memory', 'k' || i, jsonb_build_object('amount', -i), 'op')}, q{SQLSTATE 'ID001'});
+check_refused("$conflicts rows that the table refuses",
+    q{idem_insert('pay', 'memory', 'x' || i, jsonb_build_object('amount', 'x', 'meta', repeat('x', 500)), 'op')},
+    'invalid_text_representation');
+# Definitions that change all the time.
+check_growth(
+    'a table that is altered 1000 times', q{
+    DECLARE
+        contexts bigint;
+        anonymous bigint;
+    BEGIN
+        FOR i IN 1 .. 1000 LOOP
+            EXECUTE format('ALTER TABLE wide ALTER c1 SET DEFAULT %s', i);
+            PERFORM idem_insert('wide', 'memory', 'altered' || i, '{"c2": 1}');
+            IF i = 100 THEN
+                contexts := contexts();
+                anonymous := anonymous();
+            END IF;
+        END LOOP;
+        RAISE NOTICE 'growth % %', contexts() - contexts, anonymous() - anonymous;
+    END}
+);
+
 $node->stop;
 done_testing();

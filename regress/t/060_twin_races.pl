@@ -7,55 +7,19 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 
 use IdemTest;
-use IPC::Run;
 use Test::More;
 
 my $sessions = 8;
 my $node = new_server('twins', conf => "max_connections = 50\n");
 
-# The barrier: a session asks for the lock of its round, which a keeper holds until all of them ask for it.
-$node->safe_psql(
-    'postgres', qq{
-    CREATE TABLE answers (session int, round int, outcome idem_outcome, id uuid);
-    CREATE PROCEDURE keep_barrier(rounds int) LANGUAGE plpgsql AS \$\$
-    BEGIN
-        FOR round IN 1 .. rounds LOOP
-            PERFORM pg_advisory_lock(round + 1);
-            WHILE $sessions > (
-                SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = round AND NOT granted)
-            LOOP
-                PERFORM pg_sleep(0.0005);
-            END LOOP;
-            PERFORM pg_advisory_unlock(round);
-        END LOOP;
-        PERFORM pg_advisory_unlock_all();
-    END \$\$;}
-);
-
-my $barrier = q{
-    \set round :round + 1
-    SELECT pg_advisory_lock_shared(:round), pg_advisory_unlock_shared(:round);
-};
-
-# Run the script in all sessions, with the barrier before each round; gives what pgbench gives.
-sub race
-{
-    my ($rounds, $script, @options) = @_;
-    my ($out, $err) = ('', '');
-    my $keeper = start_psql($node, "SELECT pg_advisory_lock(1); CALL keep_barrier($rounds)", \$out, \$err, stop => 1);
-    $node->poll_query_until('postgres', q{SELECT count(*) >= 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
-        or die 'no barrier';
-    my ($exit, $output) =
-        run_pgbench($node, $barrier . $script, '-c', $sessions, '-j', 2, '-t', $rounds, '-D', 'round=0', @options);
-    $keeper->finish;
-    return ($exit, $output . $err);
-}
+make_barrier($node, $sessions);
+$node->safe_psql('postgres', 'CREATE TABLE answers (session int, round int, outcome idem_outcome, id uuid)');
 
 for my $case ([ 'plain', 1000, '' ], [ 'order', 300, ", order_ref => 'o' || :round" ])
 {
     my ($tenant, $rounds, $order_ref) = @$case;
     my ($exit, $output) = race(
-        $rounds, qq{
+        $node, $sessions, $rounds, qq{
         SELECT outcome, transaction_id AS id
             FROM idem_create_transaction('$tenant', 'k' || :round, 1000, 'EUR'$order_ref) \\gset
         INSERT INTO answers VALUES (:client_id, :round, ':outcome', ':id');
@@ -95,7 +59,7 @@ my $batch = q{
 {
     my $rounds = 20;
     my ($exit, $output) =
-        race($rounds,
+        race($node, $sessions, $rounds,
               'SELECT count(f.transaction_id) AS rows, count(DISTINCT f.transaction_id) AS ids '
             . (sprintf($batch, 'g', 'ordered') =~ s/;\s*$/ \\gset\n/r)
             . "INSERT INTO answers (session, round) SELECT :client_id, :round WHERE :rows = 200 AND :ids = 200;\n");
@@ -114,7 +78,7 @@ my $batch = q{
     $node->reload;
     # pgbench counts deadlocks and goes on; any other error would end it.
     my ($exit, $output) =
-        race($rounds, 'SELECT count(f.transaction_id) ' . sprintf($batch, 'random()', 'shuffled'),
+        race($node, $sessions, $rounds, 'SELECT count(f.transaction_id) ' . sprintf($batch, 'random()', 'shuffled'),
         '--failures-detailed');
     is($exit, 0, 'shuffled batches: no session fails but by a deadlock');
     like($output, qr/number of serialization failures: 0 /, 'shuffled batches: no serialization failure');

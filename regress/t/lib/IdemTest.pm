@@ -9,7 +9,7 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_server create call sqlstate start_psql wait_until_blocked run_pgbench);
+our @EXPORT = qw(new_server create call sqlstate start_psql wait_until_blocked run_pgbench make_barrier race);
 
 # A running server whose database postgres has the extension; %option goes to init(), `conf` to postgresql.conf.
 sub new_server
@@ -89,6 +89,55 @@ sub run_pgbench
     IPC::Run::run([ 'pgbench', '-n', '-f', $file, @options, $node->connstr('postgres') ], '<', \'', '>', \$output,
         '2>&1');
     return ($? >> 8, $output);
+}
+
+# The barrier of race(): a session asks for the lock of its round, which a keeper holds until all of them ask for it. It
+# gives up, and lets all go on, where one of them is gone.
+sub make_barrier
+{
+    my ($node, $sessions) = @_;
+    $node->safe_psql(
+        'postgres', qq{
+        CREATE PROCEDURE keep_barrier(rounds int) LANGUAGE plpgsql AS \$\$
+        DECLARE
+            give_up timestamptz;
+        BEGIN
+            FOR round IN 1 .. rounds LOOP
+                PERFORM pg_advisory_lock(round + 1);
+                give_up := clock_timestamp() + interval '60 s';
+                WHILE $sessions > (
+                    SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = round AND NOT granted)
+                LOOP
+                    IF clock_timestamp() > give_up THEN
+                        RAISE 'a session does not come to round %', round;
+                    END IF;
+                    PERFORM pg_sleep(0.0005);
+                END LOOP;
+                PERFORM pg_advisory_unlock(round);
+            END LOOP;
+            PERFORM pg_advisory_unlock_all();
+        END \$\$;}
+    );
+    return;
+}
+
+# Run a pgbench script, which may use :round, in all sessions, with the barrier before each round; gives what
+# run_pgbench() gives. The barrier must be made for as many sessions.
+sub race
+{
+    my ($node, $sessions, $rounds, $script, @options) = @_;
+    my $barrier = q{
+        \set round :round + 1
+        SELECT pg_advisory_lock_shared(:round), pg_advisory_unlock_shared(:round);
+    };
+    my ($out, $err) = ('', '');
+    my $keeper = start_psql($node, "SELECT pg_advisory_lock(1); CALL keep_barrier($rounds)", \$out, \$err, stop => 1);
+    $node->poll_query_until('postgres', q{SELECT count(*) >= 1 FROM pg_locks WHERE locktype = 'advisory' AND granted})
+        or die 'no barrier';
+    my ($exit, $output) =
+        run_pgbench($node, $barrier . $script, '-c', $sessions, '-j', 2, '-t', $rounds, '-D', 'round=0', @options);
+    $keeper->finish;
+    return ($exit, $output . $err);
 }
 
 1;
