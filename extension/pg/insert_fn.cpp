@@ -12,6 +12,7 @@
 #include "row_members.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "pg.h"
 
@@ -154,13 +155,14 @@ Row new_row(const Call &call, AttachedTable &table, const std::string &fingerpri
 }
 
 // Where the columns that the call gives differ from the stored ones, less what is excluded.
-core::Differences differences(const Call &call, AttachedTable &table, const Row &row, const Row &stored, size_t limit)
+core::Differences differences(const Call &call, AttachedTable &table, const Row &row, const Row &stored,
+                              const core::Exclusions &exclusions, size_t limit)
 {
     using Value = core::Pruned<JsonbValue>;
     const auto json = [&table](const Row &of) {
         return JsonbValue(backend([&] { return table.json.make(of.values, of.nulls); }));
     };
-    const core::Exclusions::Node *excluded = table.exclusions.root();
+    const core::Exclusions::Node *excluded = exclusions.root();
     // The sent row as the table would store it: a stored 1.50 does not differ from a sent 1.5.
     const Value sent(json(row), excluded);
     const Value there(json(stored), excluded);
@@ -174,15 +176,22 @@ core::Differences differences(const Call &call, AttachedTable &table, const Row 
     return found;
 }
 
+// The fingerprint of a stored row; nothing in rows from before the table was attached.
+std::optional<std::string_view> stored_fingerprint(const AttachedTable &table, const Row &stored)
+{
+    if (stored.nulls[table.hash]) {
+        return std::nullopt;
+    }
+    return backend([&] { return text_octets(stored.values[table.hash]); });
+}
+
 // Whether the stored row is of the same request.
 bool same_request(const Call &call, AttachedTable &table, const Row &row, const Row &stored, std::string_view operation,
                   std::string_view fingerprint)
 {
-    if (stored.nulls[table.hash]) { // from before the table was attached
-        return differences(call, table, row, stored, 1).paths().empty();
-    }
-    const std::string_view there = backend([&] { return text_octets(stored.values[table.hash]); });
-    return core::same_row(there, fingerprint, operation, JsonbValue(call.row));
+    const auto there = stored_fingerprint(table, stored);
+    return there ? core::same_row(*there, fingerprint, operation, JsonbValue(call.row))
+                 : differences(call, table, row, stored, table.exclusions, 1).paths().empty();
 }
 
 // Raise ID001 and say where the call differs from the stored row, never a value.
@@ -214,7 +223,12 @@ Outcome decide(const Call &call, AttachedTable &table, bool raise, Row &stored)
         return Outcome::replayed;
     }
     if (raise) {
-        refuse_reuse(differences(call, table, row, stored, kPathsInMessage));
+        const auto there = stored_fingerprint(table, stored);
+        std::optional<core::Exclusions> then;
+        if (there) {
+            then.emplace(core::stored_exclusions(*there));
+        }
+        refuse_reuse(differences(call, table, row, stored, then ? *then : table.exclusions, kPathsInMessage));
     }
     return Outcome::conflict;
 }

@@ -45,10 +45,14 @@ SELECT call('there', '{"amount": 1, "sent_at": "2024-01-01 UTC"}');
 SELECT call('there', '{"amount": 1, "sent_at": "2025-01-01 UTC"}');
 SELECT call('there', '{"amount": 1}');
 SELECT idempotency_key, sent_at AT TIME ZONE 'UTC' AS sent_at FROM pay WHERE idempotency_key IN ('missing', 'there') ORDER BY 1;
--- The report of a conflict does not name what is excluded now, and shows no value.
+-- The report of a conflict does not name what the row's own list excludes, and shows no value.
 \set VERBOSITY default
 SELECT idem_insert('pay', 't', 'there', '{"amount": 2, "sent_at": "2026-01-01"}', 'op');
 SELECT idem_insert('pay', 't', 'all', r('1.5', '11:00', '9', '9')::jsonb || '{"meta": {"trace id": 1, "k": 2, "lines": [{"at": 1, "n": 2}]}}', 'op');
+SELECT idem_insert('pay', 't', 'none', r('1.5', '11:00', '7', '8')::jsonb, 'op');
+SELECT attach('none');
+SELECT idem_insert('pay', 't', 'sent', r('2.5', '11:00', '7', '8')::jsonb, 'op');
+SELECT attach('all');
 -- Malformed lists.
 SELECT idem_attach('pay', exclude => '{sent_at}');
 SELECT idem_attach('pay', exclude => '{$}');
