@@ -90,7 +90,7 @@ JsonbValue JsonbValue::child(size_t index) const
 {
     check_interrupts();
     if (stack_is_too_deep()) {
-        throw core::Error(core::sqlstate::kTooComplex, "details are nested too deeply",
+        throw core::Error(core::sqlstate::kTooComplex, "the document is nested too deeply",
                           "The nesting exhausts the server's stack.", "Nest less, or raise max_stack_depth.");
     }
     // An object stores its names first, then the values in the same order.
