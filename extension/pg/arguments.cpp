@@ -61,6 +61,7 @@ std::vector<std::string> text_list(ArrayType *array)
         return found;
     });
     std::vector<std::string> list;
+    list.reserve(static_cast<size_t>(elements.count));
     for (int i = 0; i < elements.count; ++i) {
         list.emplace_back(to_utf8(backend([&] { return text_octets(elements.values[i]); })));
     }

@@ -148,7 +148,7 @@ void refuse_index(Relation table, Relation index, KeyFault fault, bool replaced,
         break;
     case KeyFault::nondeterministic:
         reason = "a collation is nondeterministic, so that different keys are equal";
-        hint = "Give the columns the collation \"C\": ALTER TABLE ... ALTER COLUMN ... TYPE text COLLATE \"C\";";
+        hint = R"(Give the columns the collation "C": ALTER TABLE ... ALTER COLUMN ... TYPE text COLLATE "C";)";
         break;
     case KeyFault::inexact:
         reason = "different keys can be equal in a column's type";

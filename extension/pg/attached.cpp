@@ -35,6 +35,13 @@ void forget_relation(Datum, Oid relation)
     }
 }
 
+void forget_domains(Datum, int, uint32)
+{
+    for (auto &[oid, table] : tables) {
+        table->stale = table->stale || table->holds_domains;
+    }
+}
+
 void free_plans(AttachedTable &table)
 {
     for (auto &[given, set] : table.sets) {
@@ -297,6 +304,7 @@ bool AttachedBinding::renamed() const
 void watch_attached()
 {
     CacheRegisterRelcacheCallback(forget_relation, 0);
+    CacheRegisterSyscacheCallback(TYPEOID, forget_domains, 0);
 }
 
 } // namespace idem::pg

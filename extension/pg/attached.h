@@ -72,8 +72,9 @@ struct AttachedTable {
     int scope_columns = 0;
     int further_keys = 0;
     FurtherKey *further = nullptr;
-    bool holds_rows = false; // in a column
-    FmgrInfo populate;       // jsonb_populate_record for this table
+    bool holds_rows = false;    // in a column
+    bool holds_domains = false; // whose defaults may change without the table
+    FmgrInfo populate;          // jsonb_populate_record for this table
     RowJson json;
     Datum empty_row = 0;
     SPIPlanPtr fetch = nullptr;
@@ -111,7 +112,7 @@ void check_unaltered(const AttachedTable &table);
 class AttachedBinding final : public Binding {
 public:
     /// `given` says which columns `row`, which is to be inserted, gives values for.
-    AttachedBinding(AttachedTable &table, const std::vector<bool> &given, const Row &row);
+    AttachedBinding(AttachedTable &attached, const std::vector<bool> &given, const Row &row);
 
     SPIPlanPtr plan(Statement statement) const override;
     void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;

@@ -213,6 +213,7 @@ void read_table(Relation table, const Registration &registration, AttachedTable 
         defaults[place] = default_kind(table, place);
         not_null[place] = TupleDescAttr(RelationGetDescr(table), place)->attnotnull; // which the copy has not
         attached.holds_rows = attached.holds_rows || holds_rows(types[place]);
+        attached.holds_domains = attached.holds_domains || get_typtype(types[place]) == TYPTYPE_DOMAIN;
     }
     attached.types = types;
     attached.defaults = defaults;

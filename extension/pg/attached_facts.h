@@ -6,8 +6,8 @@
 
 namespace idem::pg {
 
-/// Read all that a session keeps of the table whose OID stands in `table`; it is locked. Raises 55000 where it is not
-/// attached, or lacks what an attached table needs.
-void read_attached(const Home &home, AttachedTable &table);
+/// Read all that a session keeps of the table whose OID stands in `attached`; it is locked. Raises 55000 where it is
+/// not attached, or lacks what an attached table needs.
+void read_attached(const Home &home, AttachedTable &attached);
 
 } // namespace idem::pg

@@ -140,14 +140,17 @@ Row new_row(const Call &call, AttachedTable &table, const std::string &fingerpri
     return backend([&] {
         Row row = make_row(table.columns->natts);
         table.deform(populated_row(call, table), row);
-        const bool fixed = table.operation < 0;
-        const TextArgument *arguments[kMaxScope] = {&call.tenant_id, fixed ? &call.idempotency_key : &call.operation,
-                                                    &call.idempotency_key};
-        for (int i = 0; i < table.scope_columns; ++i) {
+        const auto set_scope = [&](int i, const TextArgument &argument) {
             const int place = table.scope[i].place;
-            row.values[place] = scope_value(table.inputs[i], *arguments[i]);
+            row.values[place] = scope_value(table.inputs[i], argument);
             row.nulls[place] = false;
+        };
+        int i = 0;
+        set_scope(i++, call.tenant_id);
+        if (table.operation >= 0) {
+            set_scope(i++, call.operation);
         }
+        set_scope(i, call.idempotency_key);
         row.values[table.hash] = bytea_datum(fingerprint);
         row.nulls[table.hash] = false;
         return row;

@@ -38,7 +38,11 @@ Datum copy_value(HeapTuple tuple, TupleDesc descriptor, int column)
 
 bool find_registration(const Home &home, Oid target, Registration &found)
 {
-    Relation registry = table_open(get_relname_relid(kRegistryName, home.schema), AccessShareLock);
+    const Oid relation = get_relname_relid(kRegistryName, home.schema);
+    if (!OidIsValid(relation)) {
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("extension idem was dropped")));
+    }
+    Relation registry = table_open(relation, AccessShareLock);
     ScanKeyData key;
     ScanKeyInit(&key, kTarget, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(target));
     SysScanDesc scan = systable_beginscan(registry, InvalidOid, false, nullptr, 1, &key);

@@ -234,5 +234,17 @@ SELECT 'answered' FROM generate_series(2, 3) n, LATERAL (SELECT drop_it(n) AS ke
 ROLLBACK;
 SELECT outcome FROM call('k1');
 
+-- A domain gets a default with an effect; a replay has none, also in a session that knows the table.
+CREATE SEQUENCE numbers;
+CREATE DOMAIN number AS bigint DEFAULT 0;
+CREATE TABLE numbered (tenant_id text NOT NULL, idempotency_key text NOT NULL, request_hash bytea, n number,
+  UNIQUE (tenant_id, idempotency_key));
+SELECT idem_attach('numbered', fixed_operation => 'op', id_column => NULL);
+SELECT outcome, "row" ->> 'n' AS n FROM idem_insert('numbered', 't', 'k1', '{}');
+ALTER DOMAIN number SET DEFAULT nextval('changes.numbers');
+SELECT outcome, "row" ->> 'n' AS n FROM idem_insert('numbered', 't', 'k1', '{}');
+SELECT is_called FROM numbers;
+SELECT outcome, "row" ->> 'n' AS n FROM idem_insert('numbered', 't', 'k2', '{}');
+
 DROP SCHEMA changes CASCADE;
 SELECT count(*) FROM idem_tables;

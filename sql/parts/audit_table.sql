@@ -112,13 +112,13 @@ BEGIN
         WHEN 'key_nullable' THEN 'a column of the scope may be null, and nulls are distinct in the unique index'
         WHEN 'key_nondeterministic'
           THEN 'the unique index has a nondeterministic collation: it takes different keys for the same'
-        WHEN 'key_inexact' THEN 'the unique index is on a type whose equality is not that of the octets'
+        WHEN 'key_inexact' THEN 'the unique index is on a type that makes one value of different keys'
         ELSE format('the index does not protect the scope (%s)', index.problem) END;
       hint := CASE code
         WHEN 'key_nullable' THEN (SELECT format('ALTER TABLE %s %s;', target,
             string_agg(format('ALTER %I SET NOT NULL', a.attname), ', ' ORDER BY a.attnum))
           FROM pg_attribute AS a WHERE a.attrelid = target AND a.attnum = ANY (numbers) AND NOT a.attnotnull)
-        WHEN 'key_inexact' THEN 'Use text, uuid or an integer type.'
+        WHEN 'key_inexact' THEN 'Use text, uuid, an integer type or an enum.'
         ELSE ddl END;
       RETURN NEXT;
     END IF;
