@@ -78,6 +78,13 @@ Datum idem_forget_table(PG_FUNCTION_ARGS)
                                 errmsg("function was not called by a trigger")));
             }
             const auto *data = reinterpret_cast<const TriggerData *>(fcinfo->context);
+            const idem::pg::Home home = idem::pg::home_of(fcinfo->flinfo->fn_oid);
+            // Anybody may make a trigger of it, on another table, and for statements, which have no row.
+            if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) ||
+                RelationGetRelid(data->tg_relation) != get_relname_relid(idem::pg::kRegistryName, home.schema)) {
+                ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                                errmsg("function is for rows of the registry of attached tables only")));
+            }
             bool null = false;
             const Oid target = DatumGetObjectId(
                 heap_getattr(data->tg_trigtuple, idem::pg::kTarget, RelationGetDescr(data->tg_relation), &null));

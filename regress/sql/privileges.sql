@@ -162,6 +162,22 @@ SELECT idem_create_transaction('t', 'k', 1, 'EUR');
 RESET ROLE;
 DELETE FROM idem_transactions;
 
+-- The trigger function of the registry serves no other table, and no statement, whoever makes a trigger of it.
+CREATE SCHEMA regress_idem AUTHORIZATION regress_idem_none;
+SET ROLE regress_idem_none;
+CREATE TABLE regress_idem.a (target oid);
+CREATE TABLE regress_idem.b ();
+CREATE TRIGGER forget AFTER INSERT ON regress_idem.a FOR EACH STATEMENT EXECUTE FUNCTION _idem_forget_table();
+CREATE TRIGGER forget AFTER INSERT ON regress_idem.b FOR EACH ROW EXECUTE FUNCTION _idem_forget_table();
+INSERT INTO regress_idem.a VALUES ('idem_tables'::regclass);
+INSERT INTO regress_idem.b DEFAULT VALUES;
+RESET ROLE;
+DROP SCHEMA regress_idem CASCADE;
+BEGIN;
+CREATE TRIGGER regress_forget AFTER INSERT ON idem_tables FOR EACH STATEMENT EXECUTE FUNCTION _idem_forget_table();
+INSERT INTO idem_tables SELECT * FROM idem_tables WHERE false;
+ROLLBACK;
+
 -- Without USAGE of the ledger's schema, and with it.
 BEGIN;
 DROP EXTENSION idem;
