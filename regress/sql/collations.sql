@@ -74,6 +74,46 @@ BEGIN
   ASSERT (SELECT outcome = 'replayed' FROM idem_create_transaction('t', 'K', 1, 'EUR'));
 END $$;
 ROLLBACK;
+
+-- Tenants of an attached table that compare as equal are different tenants, and the wall stands between them. What is in
+-- order is not written again.
+BEGIN;
+CREATE ROLE regress_idem_app;
+DO $$
+DECLARE
+  type text;
+  written text[];
+BEGIN
+  PERFORM idem_grant('regress_idem_app');
+  CREATE DOMAIN regress_varchar AS varchar(9) COLLATE regress_loose;
+  CREATE DOMAIN regress_text AS text COLLATE regress_loose;
+  FOREACH type IN ARRAY ARRAY['text COLLATE regress_loose', 'varchar(9) COLLATE regress_loose', 'char(9) COLLATE regress_loose',
+    'regress_varchar', 'regress_text']
+  LOOP
+    EXECUTE format('CREATE TABLE regress_pay (tenant_id %s NOT NULL, idempotency_key text NOT NULL, request_hash bytea)', type);
+    CREATE UNIQUE INDEX ON regress_pay (tenant_id COLLATE "C", idempotency_key);
+    GRANT SELECT, INSERT ON regress_pay TO regress_idem_app;
+    PERFORM idem_attach('regress_pay', fixed_operation => 'pay', id_column => NULL);
+    PERFORM idem_enable_tenant_isolation('regress_pay');
+    ASSERT (SELECT outcome = 'created' FROM idem_insert('regress_pay', 'Shop', 'k', '{}')), type;
+    SET LOCAL ROLE regress_idem_app;
+    SET LOCAL idem.tenant_id = 'shop';
+    ASSERT (SELECT count(*) = 0 FROM regress_pay), type;
+    BEGIN
+      PERFORM idem_insert('regress_pay', 'Shop', 'k', '{}');
+      RAISE 'a key of another tenant was replayed, %', type USING ERRCODE = 'assert_failure';
+    EXCEPTION WHEN insufficient_privilege THEN
+      NULL;
+    END;
+    ASSERT (SELECT outcome = 'created' FROM idem_insert('regress_pay', 'shop', 'k', '{}')), type;
+    RESET ROLE;
+    written := ARRAY(SELECT ctid::text FROM pg_policy WHERE polrelid = 'regress_pay'::regclass ORDER BY polname);
+    PERFORM idem_enable_tenant_isolation('regress_pay');
+    ASSERT written = ARRAY(SELECT ctid::text FROM pg_policy WHERE polrelid = 'regress_pay'::regclass ORDER BY polname), type;
+    DROP TABLE regress_pay;
+  END LOOP;
+END $$;
+ROLLBACK;
 DROP COLLATION regress_loose;
 
 -- A database whose default is ICU's: everything that the extension runs works there.

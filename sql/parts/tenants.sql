@@ -12,7 +12,9 @@ DECLARE
   home CONSTANT text := (SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'idem');
   -- Without a tenant it is NULL, and no row satisfies the condition.
   tenant CONSTANT text := $sql$NULLIF(current_setting('idem.tenant_id'::text, true), ''::text)$sql$;
+  own_type oid;
   type oid;
+  left_side text;
 BEGIN
   FOR relation, tenant_column IN EXECUTE format($sql$
     WITH RECURSIVE tree AS (
@@ -32,17 +34,31 @@ BEGIN
     WHERE c.relkind IN ('r', 'p')
     ORDER BY c.oid$sql$, home || '.idem_transactions', home) USING target
   LOOP
+    IF tenant_column IS NULL THEN
+      condition := NULL;
+      RETURN NEXT;
+      CONTINUE;
+    END IF;
     -- The base type, and without a length or precision, which a cast would cut the setting to.
-    type := (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = tenant_column);
+    own_type := (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = relation AND a.attname = tenant_column);
+    type := own_type;
     WHILE EXISTS (SELECT FROM pg_type AS t WHERE t.oid = type AND t.typtype = 'd') LOOP
       type := (SELECT t.typbasetype FROM pg_type AS t WHERE t.oid = type);
     END LOOP;
-    condition := CASE
-      WHEN tenant_column IS NULL THEN NULL
-      WHEN type = 'text'::regtype THEN format('(%I = %s)', tenant_column, tenant)
-      WHEN type = 'varchar'::regtype THEN format('((%I)::text = %s)', tenant_column, tenant)
-      ELSE format('(%I = (%s)::%s)', tenant_column, tenant, format_type(type, -1))
-    END;
+    IF type = 'varchar'::regtype THEN
+      type := 'text'::regtype;
+    END IF;
+    left_side := CASE WHEN own_type = type THEN format('%I', tenant_column)
+      ELSE format('(%I)::%s', tenant_column, format_type(type, -1)) END;
+    -- To a nondeterministic collation different tenants are equal; the index that protects the table tells them apart.
+    IF EXISTS (
+      SELECT FROM pg_attribute AS a JOIN pg_collation AS l ON l.oid = a.attcollation
+      WHERE a.attrelid = relation AND a.attname = tenant_column AND NOT l.collisdeterministic)
+    THEN
+      left_side := format('(%s COLLATE "C")', left_side);
+    END IF;
+    condition := format(CASE WHEN type = 'text'::regtype THEN '(%s = %s)' ELSE '(%s = (%s)::%s)' END,
+      left_side, tenant, format_type(type, -1));
     RETURN NEXT;
   END LOOP;
 END
