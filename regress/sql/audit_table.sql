@@ -50,6 +50,14 @@ SELECT finding FROM idem_audit_table('regress_pay') WHERE code = 'repeated_conte
 SELECT finding FROM idem_audit_table('regress_pay', retry_window => '2 hours') WHERE code = 'repeated_content';
 SELECT count(*) FROM idem_audit_table('regress_pay', retry_window => '1 minute') WHERE code = 'repeated_content';
 SELECT count(*) FROM idem_audit_table('regress_pay', retry_window => NULL) WHERE code = 'repeated_content';
+-- Neither a time to which nothing can be added nor ids of a type without an order end the audit.
+CREATE TABLE regress_late (id json, tenant_id text NOT NULL, idempotency_key text NOT NULL, request_hash bytea,
+  created_at timestamptz NOT NULL, UNIQUE (tenant_id, idempotency_key));
+SELECT idem_attach('regress_late', fixed_operation => 'pay');
+SELECT outcome FROM generate_series(1, 2) AS g, LATERAL idem_insert('regress_late', 't', 'k' || g,
+  '{"id": {"no": 1}, "created_at": "294276-12-31 23:59:59+00"}');
+SELECT code, finding FROM idem_audit_table('regress_late');
+DROP TABLE regress_late;
 -- Fingerprints that no call can have written.
 UPDATE regress_pay SET request_hash = '' WHERE idempotency_key = 'new1';
 UPDATE regress_pay SET request_hash = set_byte(request_hash, 0, 9) WHERE idempotency_key = 'new2';

@@ -42,10 +42,11 @@ BEGIN
 END
 $$;
 
--- SQL for each of the columns, in their order: its value in a scan, and a template that makes jsonb of a value.
--- Strings compare byte for byte. A type's casts are not used, because its owner could make one that runs code.
+-- SQL for each of the columns, in their order: its value in a scan, and templates that make jsonb of a value and
+-- something to order values by. Strings compare byte for byte. A type's casts are not used, because its owner could make
+-- one that runs code.
 CREATE FUNCTION _idem_column_sql(target regclass, columns name[])
-RETURNS TABLE (place bigint, value_sql text, json_sql text, nullable boolean)
+RETURNS TABLE (place bigint, value_sql text, json_sql text, order_sql text, nullable boolean)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -61,6 +62,11 @@ AS $$
   SELECT b.place,
     format('%I', a.attname) || CASE WHEN a.attcollation <> 0 THEN ' COLLATE pg_catalog."C"' ELSE '' END,
     CASE WHEN b.type < 16384 THEN 'to_jsonb(%s)' ELSE 'to_jsonb(format(''%%s'', %s))' END,
+    -- Not all types have an order, as json and point have none.
+    CASE WHEN EXISTS (
+        SELECT FROM pg_opclass AS o JOIN pg_am AS m ON m.oid = o.opcmethod
+        WHERE m.amname = 'btree' AND o.opcdefault AND o.opcintype = b.type)
+      THEN '%s' ELSE 'format(''%%s'', %s)' END,
     NOT a.attnotnull
   FROM base AS b
   JOIN pg_attribute AS a ON a.attrelid = target AND a.attname = columns[b.place]
@@ -176,7 +182,7 @@ DECLARE
   key_source text;
   key_filter text;
   key_json text;
-  id_list text;
+  id_order text;
   id_source text;
   id_json text;
   source text;
@@ -192,15 +198,15 @@ BEGIN
     FROM %s._idem_column_sql($1, $2) AS c$sql$, home)
     INTO key_list, key_source, key_filter, key_json USING target, columns;
   EXECUTE format($sql$
-    SELECT string_agg('i' || c.place, ', ' ORDER BY c.place),
+    SELECT string_agg(format(c.order_sql, 'i' || c.place), ', ' ORDER BY c.place),
       string_agg(c.value_sql || ' AS i' || c.place, ', ' ORDER BY c.place),
       CASE count(*) WHEN 1 THEN min(format(c.json_sql, 'i1')) ELSE format('jsonb_build_object(%%s)',
         string_agg(format('%%L, ', $2[c.place]) || format(c.json_sql, 'i' || c.place), ', ' ORDER BY c.place)) END
     FROM %s._idem_column_sql($1, $2) AS c$sql$, home)
-    INTO id_list, id_source, id_json USING target, id_columns;
+    INTO id_order, id_source, id_json USING target, id_columns;
   -- Rows that no primary key tells apart are named by their place.
-  IF id_list IS NULL THEN
-    id_list := CASE WHEN partitioned THEN 'i1, i2' ELSE 'i1' END;
+  IF id_order IS NULL THEN
+    id_order := CASE WHEN partitioned THEN 'i1, i2' ELSE 'i1' END;
     id_source := CASE WHEN partitioned THEN 'tableoid AS i1, ctid AS i2' ELSE 'ctid AS i1' END;
     id_json := CASE WHEN partitioned THEN 'jsonb_build_object(''table'', i1::regclass, ''ctid'', i2::text)'
       ELSE 'to_jsonb(i1::text)' END;
@@ -231,7 +237,9 @@ BEGIN
       CASE WHEN time_column IS NULL THEN 'coalesce(lag(true) OVER w, lead(true) OVER w, false)'
         ELSE 'coalesce(seen_at <= lag(seen_at) OVER w + $1, false) OR coalesce(lead(seen_at) OVER w <= seen_at + $1, false)' END,
       key_source, id_source, coalesce(quote_ident(amount_column), 'NULL::bigint'),
-      coalesce(quote_ident(time_column), 'NULL::timestamptz'), source, key_list, id_list, id_json, key_json)
+      -- To the last times that there are nothing can be added.
+      coalesce('least(' || quote_ident(time_column) || ', timestamptz ''290000-01-01 00:00:00+00'')', 'NULL::timestamptz'),
+      source, key_list, id_order, id_json, key_json)
       USING near, max_ids, max_groups;
     GET DIAGNOSTICS listed = ROW_COUNT;
   END IF;
