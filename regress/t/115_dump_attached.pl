@@ -205,6 +205,13 @@ $node->safe_psql('data_only', q{SELECT idem_attach('refund', fixed_operation => 
 $node->safe_psql('data_only', q{SELECT idem_enable_tenant_isolation('"Shop"."Pay ment"')});
 restore('data_only', 'data.sql', $nothing);
 check_restored('data_only');
+# So too where the restore switches triggers off, as foreign keys in a circle need it.
+dump_to('data', '--data-only', '-Fc');
+restore(fresh('no_triggers'), 'schema.sql', $nothing);
+restore('no_triggers', 'data', $nothing, '--disable-triggers');
+check_restored('no_triggers');
+is($node->safe_psql('no_triggers', q{SELECT string_agg(tgenabled::text, '') FROM pg_trigger WHERE tgrelid = 'idem_tables'::regclass}),
+    'AA', 'the triggers of the registry are on');
 
 # H51: the tables do not hang on the extension, nor the extension on the tables.
 $node->safe_psql(fresh('dropped'), 'SELECT 1');

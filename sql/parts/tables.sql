@@ -70,7 +70,7 @@ CREATE TRIGGER forget AFTER INSERT OR UPDATE OR DELETE ON idem_tables FOR EACH R
 ALTER TABLE idem_tables ENABLE ALWAYS TRIGGER resolve;
 ALTER TABLE idem_tables ENABLE ALWAYS TRIGGER forget;
 
--- Follow renamed tables, columns and schemas: a dump carries names.
+-- Follow renamed tables, columns and schemas: a dump carries names. Keep the registry's own triggers on, too.
 CREATE FUNCTION _idem_follow_renames()
 RETURNS event_trigger
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -81,6 +81,13 @@ DECLARE
 BEGIN
   IF home IS NULL THEN
     RETURN;
+  END IF;
+  -- pg_restore --disable-triggers switches off what finds the tables of a dump, and leaves it half switched on.
+  IF EXISTS (
+    SELECT FROM pg_trigger
+    WHERE tgrelid = to_regclass(home || '.idem_tables') AND tgname IN ('resolve', 'forget') AND tgenabled <> 'A')
+  THEN
+    EXECUTE format('ALTER TABLE %s.idem_tables ENABLE ALWAYS TRIGGER resolve, ENABLE ALWAYS TRIGGER forget', home);
   END IF;
   EXECUTE format($sql$
     UPDATE %s.idem_tables AS t
