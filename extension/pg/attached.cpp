@@ -20,18 +20,14 @@ constexpr size_t kMaxColumnSets = 32;
 
 std::unordered_map<Oid, std::unique_ptr<AttachedTable>> tables;
 
-// Called in the middle of server code, also of our own: it only marks.
+// Called in the middle of server code, also of our own: it only marks. A registry that is emptied or dropped takes all
+// of its tables along.
 void forget_relation(Datum, Oid relation)
 {
-    if (!OidIsValid(relation)) {
-        for (auto &[oid, table] : tables) {
+    for (auto &[oid, table] : tables) {
+        if (!OidIsValid(relation) || oid == relation || table->registry == relation) {
             table->stale = true;
         }
-        return;
-    }
-    const auto table = tables.find(relation);
-    if (table != tables.end()) {
-        table->second->stale = true;
     }
 }
 

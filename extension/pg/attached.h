@@ -52,6 +52,7 @@ struct AttachedTable {
     MemoryContext memory = nullptr; // all that the server allocates for it
     bool stale = false;             // to be looked at anew
     int users = 0;                  // calls that are running, one inside the other
+    Oid registry = InvalidOid;      // which says that it is attached
     Table table;
     SchemaName schema;
     const char *name = nullptr; // qualified, as in the plans

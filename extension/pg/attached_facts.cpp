@@ -242,6 +242,7 @@ Registration read_server(const Home &home, AttachedTable &attached)
     MemoryContext caller = MemoryContextSwitchTo(attached.memory);
     Registration registration;
     const Oid relation = attached.table.relation;
+    attached.registry = get_relname_relid(kRegistryName, home.schema);
     if (!find_registration(home, relation, registration)) {
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("table \"%s\" is not attached", get_rel_name(relation)),

@@ -117,6 +117,19 @@ ROLLBACK TO s;
 SELECT outcome FROM call('excluded', '{"amount": 1}');
 SELECT outcome FROM call('excluded', '{"amount": 2}');
 ROLLBACK;
+-- An emptied registry has no tables, and a new one neither; both come back.
+BEGIN;
+SAVEPOINT s;
+TRUNCATE public.idem_tables;
+SELECT outcome FROM call('k1');
+ROLLBACK TO s;
+SELECT outcome FROM call('k1');
+SET LOCAL search_path = changes;
+DROP EXTENSION idem CASCADE;
+CREATE EXTENSION idem SCHEMA public;
+SELECT outcome FROM public.idem_insert('pay', 't', 'k1', '{}', 'op');
+ROLLBACK;
+SELECT outcome FROM call('k1');
 -- A table of that name in its place is another one.
 ALTER TABLE pay RENAME TO old;
 CREATE TABLE pay (LIKE old INCLUDING ALL);
