@@ -155,7 +155,15 @@ Datum idem_key_problem(PG_FUNCTION_ARGS)
                 ereport(ERROR,
                         (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("columns must be one list of numbers")));
             }
-            Relation index = index_open(PG_GETARG_OID(0), AccessShareLock);
+            // The caller's snapshot may show an index that is gone by now, as REINDEX CONCURRENTLY drops it.
+            Relation index = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+            if (index == nullptr) {
+                PG_RETURN_TEXT_P(cstring_to_text(idem::pg::fault_code(idem::pg::KeyFault::invalid)));
+            }
+            if (index->rd_rel->relkind != RELKIND_INDEX && index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) {
+                ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                                errmsg("\"%s\" is not an index", RelationGetRelationName(index))));
+            }
             const auto *columns = reinterpret_cast<const AttrNumber *>(ARR_DATA_PTR(array));
             const idem::pg::KeyFault fault = idem::pg::key_fault(index, columns, ARR_DIMS(array)[0]);
             index_close(index, AccessShareLock);
