@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace idem::core {
@@ -46,7 +47,7 @@ template <JsonValue V>
 class Pruned {
 public:
     /// `node` says what is excluded below this value; nullptr: nothing.
-    Pruned(V value, const Exclusions::Node *node) : value_(value), node_(node)
+    Pruned(V value, const Exclusions::Node *node) : value_(std::move(value)), node_(node)
     {
         if (node_ == nullptr || value_.kind() != JsonKind::object) {
             return;

@@ -215,7 +215,13 @@ ALTER TABLE idem_transactions RENAME merchant TO tenant_id;
 SELECT idem_disable_tenant_isolation();
 SELECT * FROM wall;
 SELECT * FROM switches;
+-- A policy that only has the name, on a table that is not idem's, stays.
+CREATE TABLE regress_stranger (tenant_id text);
+CREATE POLICY idem_tenant ON regress_stranger USING (false);
+ALTER TABLE regress_stranger ENABLE ROW LEVEL SECURITY;
 SELECT idem_disable_tenant_isolation(), idem_disable_tenant_isolation('idem_transactions');
+SELECT polname, relrowsecurity FROM pg_policy JOIN pg_class AS c ON c.oid = polrelid WHERE relname = 'regress_stranger';
+DROP TABLE regress_stranger;
 SET ROLE regress_idem_app;
 RESET idem.tenant_id;
 SELECT outcome FROM idem_create_transaction('t1', 'k', 1, 'EUR');

@@ -151,7 +151,7 @@ DECLARE
   policy name;
 BEGIN
   PERFORM pg_advisory_xact_lock('pg_extension'::regclass::oid::int, (SELECT oid FROM pg_extension WHERE extname = 'idem')::int);
-  -- Detached tables have their policies still.
+  -- Detached tables have their policies still. Policies of others that only have such a name are left alone.
   FOR item IN
     WITH RECURSIVE tree AS (
       SELECT target::oid AS relation
@@ -161,6 +161,7 @@ BEGIN
     FROM pg_policy AS p
     JOIN pg_class AS c ON c.oid = p.polrelid
     WHERE p.polname IN ('idem_tenant', 'idem_tenant_wall')
+      AND strpos(pg_get_expr(p.polqual, p.polrelid), '''idem.tenant_id''') > 0
       AND (target IS NULL OR c.oid IN (SELECT tree.relation FROM tree))
     GROUP BY c.oid
     ORDER BY c.oid
