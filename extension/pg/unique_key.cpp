@@ -21,6 +21,10 @@ static_assert(lengthof(kFaultCodes) == static_cast<int>(KeyFault::count));
 // deduplication (PostgreSQL documentation, B-tree support function 4, equalimage).
 bool equal_is_same(Relation index, int column)
 {
+    // Minor releases differ in what they say of char, whose equality does not see trailing blanks.
+    if (index->rd_opcintype[column] == BPCHAROID) {
+        return false;
+    }
     const Oid type = index->rd_opcintype[column];
     const Oid function = get_opfamily_proc(index->rd_opfamily[column], type, type, BTEQUALIMAGE_PROC);
     return OidIsValid(function) &&
