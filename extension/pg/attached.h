@@ -118,6 +118,7 @@ public:
     SPIPlanPtr plan(Statement statement) const override;
     void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
     void read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
+    DirectResult claim_directly(const Row &, Row &) const override { return {}; }
     bool renamed() const override;
 
 private:

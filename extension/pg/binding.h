@@ -37,6 +37,18 @@ struct ScopeColumn {
     int key; // its place in the index
 };
 
+enum class Claim {
+    inserted,    // the row is in the table now
+    scope_found, // a row of the same scope was there before
+    order_found  // no such row, but the order_ref has another transaction
+};
+
+/// What a write without a statement came to: a claim, or nothing.
+struct DirectResult {
+    bool done = false;
+    Claim claim = Claim::inserted;
+};
+
 /// One table as insert_or_fetch() sees it: facts, the shape of its rows, and its statements. Each statement takes a
 /// whole row as its parameters.
 class Binding {
@@ -49,6 +61,8 @@ public:
     virtual void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const = 0;
     /// Read a row as the table stores it. Server code.
     virtual void read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const = 0;
+    /// Insert or fetch without a statement, if that is possible here and now. Server code.
+    virtual DirectResult claim_directly(const Row &row, Row &found) const = 0;
     /// Whether a plan that was just run may have met another table of that name. Server code.
     virtual bool renamed() const = 0;
 

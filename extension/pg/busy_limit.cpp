@@ -11,11 +11,11 @@ namespace {
 
 constexpr int kRecheckMs = 10; // from one look at what is being waited for to the next
 
-// Error contexts on the stack while the statement itself waits for a transaction: SPI's, and that of the wait. The
-// statements of triggers and foreign keys have more.
+// Error contexts on the stack while the insert itself waits for a transaction: SPI's, where it is a statement, and that
+// of the wait. The statements of triggers and foreign keys have more.
 constexpr int kOwnContexts = 2;
 
-BusyLimit *innermost = nullptr; // the one whose statement runs
+BusyLimit *innermost = nullptr; // the one whose insert runs
 
 // The timeout that this process uses for all limits.
 TimeoutId timeout_id(timeout_handler_proc handler)

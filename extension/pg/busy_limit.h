@@ -4,7 +4,7 @@
 
 namespace idem::pg {
 
-/// While one lives, a wait of the insert statement for another transaction that holds the same key or order_ref is
+/// While one lives, a wait of the insert for another transaction that holds the same key or order_ref is
 /// ended after idem.busy_timeout, by a cancel. Other waits are left alone: those for a lock that extends the table, and
 /// those of triggers and foreign keys. They nest, since a trigger on the table may call idem again.
 class BusyLimit {

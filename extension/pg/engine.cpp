@@ -21,18 +21,19 @@ namespace sqlstate = core::sqlstate;
 // A row can vanish between conflict and read only when somebody deletes it just then; often in a row is no accident.
 constexpr int kRounds = 6;
 
-// Run an insert under idem.busy_timeout.
-bool insert(const Binding &binding, Statement statement, const Row &row, Row &found)
+// Run server code that may wait for another transaction under idem.busy_timeout.
+template <typename F>
+auto limited(F body) -> decltype(body())
 {
     const WaitWatch watch;
     const BusyLimit limit;
     try {
         return backend([&] {
-            const bool inserted = run_statement(binding, statement, row, found);
+            const auto result = body();
             if (limit.struck()) {
                 CHECK_FOR_INTERRUPTS(); // the wait ended just when the limit struck; its cancel must not outlive it
             }
-            return inserted;
+            return result;
         });
     } catch (const BackendError &e) {
         if (!limit.caused(*e.error)) {
@@ -41,6 +42,11 @@ bool insert(const Binding &binding, Statement statement, const Row &row, Row &fo
         throw Error(sqlstate::kInProgress, "another transaction is processing this idempotency key or order_ref",
                     "It did not end within idem.busy_timeout.", "Retry with the same key and the same parameters.");
     }
+}
+
+bool insert(const Binding &binding, Statement statement, const Row &row, Row &found)
+{
+    return limited([&] { return run_statement(binding, statement, row, found); });
 }
 
 // Look for a row, with a plan for the index whenever that is made: one made while the table was small would scan all of
@@ -153,6 +159,12 @@ Claim checked_fetch(const Binding &binding, const Row &row, const Row &found)
                 "Retry the whole transaction with the same key.");
 }
 
+// What a row with the same order_ref means: one that appeared after the look for the scope is its twin, no other order.
+Claim found_by_order(const Binding &binding, const Row &row, const Row &found)
+{
+    return same_scope(binding, row, found) ? Claim::scope_found : Claim::order_found;
+}
+
 // Whether to look for the row before an insert is tried. Where an insert that yields is not without effect it must not
 // be tried if there is a row, so that a replay changes nothing. So too under a snapshot that stays: a row which it
 // shows answers the call, also if somebody has deleted it since. A role that may not insert at all is refused by the
@@ -168,6 +180,17 @@ bool looks_first(const Binding &binding)
 Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found)
 {
     const Table &table = binding.table;
+    const DirectResult direct = limited([&] { return binding.claim_directly(row, found); });
+    if (direct.done) {
+        switch (direct.claim) {
+        case Claim::inserted:
+            return Claim::inserted;
+        case Claim::scope_found:
+            return checked_fetch(binding, row, found);
+        case Claim::order_found:
+            return found_by_order(binding, row, found);
+        }
+    }
     if (looks_first(binding) && fetch(binding, Statement::fetch_scope, row, found)) {
         return checked_fetch(binding, row, found);
     }
@@ -184,8 +207,7 @@ Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found)
             return checked_fetch(binding, row, found);
         }
         if (has_order && fetch(binding, Statement::fetch_order, row, found)) {
-            // A row that appeared after the look for the scope is its twin, not another order.
-            return same_scope(binding, row, found) ? Claim::scope_found : Claim::order_found;
+            return found_by_order(binding, row, found);
         }
     }
     // A clash on a further unique key never goes away; this insert lets the server report it (23505).

@@ -4,12 +4,6 @@
 
 namespace idem::pg {
 
-enum class Claim {
-    inserted,    // the row is in the table now
-    scope_found, // a row of the same scope was there before
-    order_found  // no such row, but the order_ref has another transaction
-};
-
 /// Insert `row`, or find the row that stands in its way, which is then in `found`; an inserted row comes back in
 /// `found` as it was stored. Waits for a concurrent transaction that inserts the same scope or order_ref. Needs an SPI
 /// connection. Raises ID002 where idem.busy_timeout ends the wait, 40001 where the row keeps vanishing, 42501 where row

@@ -10,6 +10,9 @@ extern int busy_timeout;
 enum LogOutcomes { kLogNone, kLogConflict, kLogAll };
 extern int log_outcomes;
 
+/// idem.direct_path: whether a call may write to a plain ledger without a statement.
+extern bool direct_path;
+
 /// Define the settings; server code, called by _PG_init.
 void define_settings();
 

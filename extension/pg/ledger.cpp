@@ -130,14 +130,15 @@ bool holds_the_id(Relation index)
     return false;
 }
 
-// Note where the scope index has the columns.
-void note_scope_keys(Oid scope_index)
+// Note where an index that protects the ledger has the columns tenant_id, operation and `third`.
+void note_keys(Oid protecting, LedgerColumn third, int *keys)
 {
-    constexpr LedgerColumn kScope[] = {kTenantId, kOperation, kIdempotencyKey};
-    Relation index = index_open(scope_index, AccessShareLock);
-    for (size_t i = 0; i < lengthof(kScope); ++i) {
-        int &key = ledger.scope_keys[i];
-        for (key = 0; index->rd_index->indkey.values[key] != ledger.numbers[kScope[i]]; ++key) {
+    const LedgerColumn columns[] = {kTenantId, kOperation, third};
+    Relation index = index_open(protecting, AccessShareLock);
+    for (size_t i = 0; i < lengthof(columns); ++i) {
+        keys[i] = 0;
+        while (index->rd_index->indkey.values[keys[i]] != ledger.numbers[columns[i]]) {
+            ++keys[i];
         }
     }
     index_close(index, NoLock);
@@ -147,7 +148,7 @@ void note_scope_keys(Oid scope_index)
 void check_indexes(Relation table)
 {
     Oid scope_index = InvalidOid;
-    bool has_order_index = false;
+    Oid order_index = InvalidOid;
     bool further_unique = ledger.partitioned; // a partition may have unique indexes of its own
     ListCell *cell;
     List *indexes = RelationGetIndexList(table);
@@ -159,7 +160,7 @@ void check_indexes(Relation table)
             scope_index = lfirst_oid(cell);
         } else if (protects && has_columns(index, kOrderKey) && covers_every_order(index) &&
                    !form->indnullsnotdistinct) {
-            has_order_index = true;
+            order_index = lfirst_oid(cell);
         } else if (may_clash(index)) {
             if (!form->indimmediate) { // the insert could not yield to a twin that clashes on it
                 refuse(table, psprintf("Constraint %s is deferrable.", RelationGetRelationName(index)),
@@ -170,7 +171,7 @@ void check_indexes(Relation table)
         index_close(index, NoLock);
     }
     list_free(indexes);
-    if (!OidIsValid(scope_index) || !has_order_index) {
+    if (!OidIsValid(scope_index) || !OidIsValid(order_index)) {
         const UniqueKey &key = OidIsValid(scope_index) ? kOrderKey : kScopeKey;
         refuse(table,
                psprintf("A valid, immediate unique index on (%s, %s, %s) is missing.", key.columns[0], key.columns[1],
@@ -178,7 +179,9 @@ void check_indexes(Relation table)
                psprintf("ALTER TABLE %s %s;", qualified_name(table), key.hint));
     }
     ledger.scope_index = scope_index;
-    note_scope_keys(scope_index);
+    ledger.order_index = order_index;
+    note_keys(scope_index, kIdempotencyKey, ledger.scope_keys);
+    note_keys(order_index, kOrderRef, ledger.order_keys);
     ledger.further_unique = further_unique;
 }
 
@@ -234,6 +237,7 @@ bool verify(Oid relation, const Home &home)
     note_nature(table, ledger);
     // Further columns have further defaults; further unique keys may have expressions.
     ledger.insert_has_effects = ledger.insert_has_effects || ledger.further_unique || has_further_columns(table);
+    ledger.path = find_write_path(table, ledger);
     verified = seen == changes; // a change that arrived meanwhile is looked at by the next call
     relation_close(table, NoLock);
     return true;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "table.h"
+#include "write_path.h"
 
 #include "pg.h"
 
@@ -30,6 +31,9 @@ enum LedgerColumn {
 struct Ledger : Table {
     AttrNumber numbers[kLedgerColumns];
     int scope_keys[3]; // where the scope index has tenant_id, operation and idempotency_key
+    Oid order_index;
+    int order_keys[3]; // where that has tenant_id, operation and order_ref
+    WritePath path;
 };
 
 /// The schema and the owner of the extension.

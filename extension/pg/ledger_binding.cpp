@@ -1,5 +1,6 @@
 #include "ledger_binding.h"
 
+#include "direct.h"
 #include "statements.h"
 
 #include "pg.h"
@@ -49,6 +50,22 @@ const char *statement_text(Statement statement)
     pg_unreachable();
 }
 
+// Whether the plans are for this ledger and its name.
+bool plans_fit(Oid relation)
+{
+    return kept.relation == relation && !kept.schema.changed();
+}
+
+// The plans of an outer call must outlive this one. Also where none is needed: what a call meets does not depend on how
+// it writes.
+void check_nesting(Oid relation)
+{
+    if (kept.users > 1 && !plans_fit(relation)) {
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("the ledger was replaced or renamed within a call on it")));
+    }
+}
+
 // Free the plans, and have them prepared anew for this ledger.
 void start_over(Oid relation)
 {
@@ -86,11 +103,8 @@ LedgerBinding::~LedgerBinding()
 
 SPIPlanPtr LedgerBinding::plan(Statement statement) const
 {
-    if (kept.relation != table.relation || kept.schema.changed()) {
-        if (kept.users > 1) {
-            ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                            errmsg("the ledger was replaced or renamed within a call on it")));
-        }
+    check_nesting(table.relation);
+    if (!plans_fit(table.relation)) {
         start_over(table.relation);
     }
     SPIPlanPtr &plan = kept.plans[static_cast<int>(statement)];
@@ -112,9 +126,22 @@ void LedgerBinding::read(HeapTuple tuple, TupleDesc descriptor, Row &row) const
 
 void LedgerBinding::read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const
 {
+    auto *values = static_cast<Datum *>(palloc(descriptor->natts * sizeof(Datum)));
+    auto *nulls = static_cast<bool *>(palloc(descriptor->natts * sizeof(bool)));
+    heap_deform_tuple(tuple, descriptor, values, nulls);
     for (int place = 0; place < kLedgerColumns; ++place) {
-        row.values[place] = heap_getattr(tuple, ledger_.numbers[place], descriptor, &row.nulls[place]);
+        row.values[place] = values[ledger_.numbers[place] - 1];
+        row.nulls[place] = nulls[ledger_.numbers[place] - 1];
     }
+}
+
+DirectResult LedgerBinding::claim_directly(const Row &row, Row &found) const
+{
+    check_nesting(table.relation);
+    if (direct_write_declined(ledger_) != nullptr) {
+        return {};
+    }
+    return idem::pg::claim_directly(ledger_, *this, row, found);
 }
 
 bool LedgerBinding::renamed() const

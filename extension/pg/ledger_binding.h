@@ -20,6 +20,7 @@ public:
     SPIPlanPtr plan(Statement statement) const override;
     void read(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
     void read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
+    DirectResult claim_directly(const Row &row, Row &found) const override;
     bool renamed() const override;
 
 private:

@@ -13,7 +13,7 @@
 
 namespace idem::pg {
 
-/// Lives while an insert statement runs, and notes for the counters whether the process slept on a lock meanwhile, and
+/// Lives while an insert runs, and notes for the counters whether the process slept on a lock meanwhile, and
 /// how long.
 class WaitWatch {
 public:

@@ -10,8 +10,12 @@ extern "C" {
 #include "access/nbtree.h"       // BTEQUALIMAGE_PROC
 #include "access/relation.h"     // relation_open
 #include "access/table.h"        // table_open
+#include "access/tableam.h"      // table_tuple_insert_speculative
+#include "access/transam.h"      // FirstNormalObjectId
 #include "access/xact.h"         // XactReadOnly, GetCurrentTransactionStartTimestamp
+#include "access/xlog.h"         // RecoveryInProgress
 #include "catalog/catalog.h"     // IsCatalogNamespace
+#include "catalog/index.h"       // FormIndexDatum
 #include "catalog/pg_am.h"       // BTREE_AM_OID
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
@@ -49,6 +53,7 @@ extern "C" {
 #include "utils/datum.h"    // datum_image_eq
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h" // config_generic
 #include "utils/inval.h"
 #include "utils/json.h" // JsonEncodeDateTime
 #include "utils/jsonb.h"

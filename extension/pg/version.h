@@ -16,6 +16,32 @@ inline bool owns_schema(Oid role, Oid schema)
 #endif
 }
 
+/// Start an index scan with so many keys, to be given by index_rescan().
+inline IndexScanDesc begin_index_scan(Relation table, Relation index, Snapshot snapshot, int keys)
+{
+#if PG_VERSION_NUM >= 180000
+    return index_beginscan(table, index, snapshot, nullptr, keys, 0);
+#else
+    return index_beginscan(table, index, snapshot, keys, 0);
+#endif
+}
+
+/// All settings that the server knows.
+struct Settings {
+    config_generic **all;
+    int count;
+};
+inline Settings known_settings()
+{
+#if PG_VERSION_NUM >= 160000
+    Settings settings{};
+    settings.all = get_guc_variables(&settings.count);
+    return settings;
+#else
+    return {get_guc_variables(), GetNumConfigOptions()};
+#endif
+}
+
 /// Call `walker` for each part of the expression below `node`, until it returns true.
 inline bool walk_expression(Node *node, bool (*walker)(Node *, void *), void *context)
 {

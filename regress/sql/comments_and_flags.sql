@@ -23,7 +23,7 @@ SELECT proname, lanname, provolatile, proisstrict, proparallel FROM member
 WHERE proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_canonical', 'idem_fingerprint', 'idem_version',
   'idem_create_ledger', 'idem_grant', '_idem_check_ledger', 'idem_attach', 'idem_detach', 'idem_insert', 'idem_try_insert',
   '_idem_key_problem', 'idem_audit', 'idem_audit_table', 'idem_find_duplicates', 'idem_enable_tenant_isolation',
-  'idem_disable_tenant_isolation', '_idem_tenant_tables') ORDER BY proname COLLATE "C";
+  'idem_disable_tenant_isolation', '_idem_tenant_tables', 'idem_write_path') ORDER BY proname COLLATE "C";
 -- Nothing runs as its owner but what event triggers call, nothing claims to be leakproof, and nothing in SQL or
 -- PL/pgSQL sees the caller's search path.
 SELECT proname, prorettype::regtype FROM member WHERE prosecdef OR proleakproof ORDER BY 1;
