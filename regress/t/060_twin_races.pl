@@ -15,11 +15,15 @@ my $node = new_server('twins', conf => "max_connections = 50\n");
 make_barrier($node, $sessions);
 $node->safe_psql('postgres', 'CREATE TABLE answers (session int, round int, outcome idem_outcome, id uuid)');
 
-for my $case ([ 'plain', 1000, '' ], [ 'order', 300, ", order_ref => 'o' || :round" ])
+# In the last case half of the sessions write without a statement and half with one.
+my $order = ", order_ref => 'o' || :round";
+my $mixed = "\\set path :client_id % 2\nSET idem.direct_path = :path;";
+for my $case ([ 'plain', 1000, '', '' ], [ 'order', 300, $order, '' ], [ 'mixed', 300, $order, $mixed ])
 {
-    my ($tenant, $rounds, $order_ref) = @$case;
+    my ($tenant, $rounds, $order_ref, $before) = @$case;
     my ($exit, $output) = race(
         $node, $sessions, $rounds, qq{
+        $before
         SELECT outcome, transaction_id AS id
             FROM idem_create_transaction('$tenant', 'k' || :round, 1000, 'EUR'$order_ref) \\gset
         INSERT INTO answers VALUES (:client_id, :round, ':outcome', ':id');

@@ -53,12 +53,14 @@ for my $n (0 .. $sessions - 1)
 $node->poll_query_until('postgres', 'SELECT count(*) > 100 FROM answers') or die 'nobody calls';
 
 my @maintenance = (
+    'DROP INDEX CONCURRENTLY IF EXISTS extra_%1$s',
     'REINDEX TABLE CONCURRENTLY %1$s',
     'VACUUM FULL %1$s',
     'REINDEX INDEX CONCURRENTLY %2$s',
     'CLUSTER %1$s USING %2$s',
     'VACUUM (FREEZE, ANALYZE) %1$s',
-    'REINDEX TABLE %1$s'
+    'REINDEX TABLE %1$s',
+    'CREATE INDEX CONCURRENTLY extra_%1$s ON %1$s (request_hash)'
 );
 my %scope = (idem_transactions => 'idem_transactions_scope_key', payment => 'payment_tenant_id_idempotency_key_key');
 for my $round (1 .. $rounds)
