@@ -10,9 +10,7 @@
 #include "pg.h"
 
 namespace idem::pg {
-namespace {
 
-// The document {} in the current memory context. Server code.
 Jsonb *empty_object()
 {
     auto *document = static_cast<Jsonb *>(palloc0(sizeof(Jsonb)));
@@ -20,8 +18,6 @@ Jsonb *empty_object()
     document->root.header = JB_FOBJECT;
     return document;
 }
-
-} // namespace
 
 void TextArgument::check_not_null(const char *argument) const
 {
@@ -35,6 +31,16 @@ void TextArgument::check(const core::TextRule &rule) const
     // Too long is said first, so that a huge value is not converted.
     core::check_length(rule, octets.size());
     core::check_characters(rule, to_utf8(octets));
+}
+
+void Call::check() const
+{
+    tenant_id.check_not_null("tenant_id");
+    idempotency_key.check_not_null("idempotency_key");
+    request.check_not_null();
+    tenant_id.check(core::kTenantRule);
+    idempotency_key.check(core::kKeyRule);
+    request.check();
 }
 
 TextArgument text_argument(FunctionCallInfo fcinfo, int index)

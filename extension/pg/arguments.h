@@ -38,7 +38,20 @@ struct Request {
     core::Sha256 fingerprint() const;
 };
 
+/// A request for the ledger.
+struct Call {
+    TextArgument tenant_id;
+    TextArgument idempotency_key;
+    Request request;
+
+    /// Check it in the order that the contract fixes. Raises 22004 and 22023.
+    void check() const;
+};
+
 TextArgument text_argument(FunctionCallInfo fcinfo, int index);
+
+/// The document {} in the current memory context. Server code.
+Jsonb *empty_object();
 
 /// The elements of a text[], in UTF-8; none may be NULL (22004).
 std::vector<std::string> text_list(ArrayType *array);

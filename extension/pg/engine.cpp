@@ -1,52 +1,20 @@
 #include "engine.h"
 
-#include "../core/errcodes.h"
+#include "bounded_insert.h"
 #include "boundary.h"
-#include "busy_limit.h"
-#include "encoding.h"
 #include "index_fetch.h"
-#include "observe.h"
+#include "refusals.h"
 #include "statements.h"
-
-#include <string>
 
 #include "pg.h"
 
 namespace idem::pg {
 namespace {
 
-using core::Error;
-namespace sqlstate = core::sqlstate;
-
-// A row can vanish between conflict and read only when somebody deletes it just then; often in a row is no accident.
-constexpr int kRounds = 6;
-
-// Run server code that may wait for another transaction under idem.busy_timeout.
-template <typename F>
-auto limited(F body) -> decltype(body())
-{
-    const WaitWatch watch;
-    const BusyLimit limit;
-    try {
-        return backend([&] {
-            const auto result = body();
-            if (limit.struck()) {
-                CHECK_FOR_INTERRUPTS(); // the wait ended just when the limit struck; its cancel must not outlive it
-            }
-            return result;
-        });
-    } catch (const BackendError &e) {
-        if (!limit.caused(*e.error)) {
-            throw;
-        }
-        throw Error(sqlstate::kInProgress, "another transaction is processing this idempotency key or order_ref",
-                    "It did not end within idem.busy_timeout.", "Retry with the same key and the same parameters.");
-    }
-}
-
+// Run an insert under idem.busy_timeout.
 bool insert(const Binding &binding, Statement statement, const Row &row, Row &found)
 {
-    return limited([&] { return run_statement(binding, statement, row, found); });
+    return insert_within_limit([&] { return run_statement(binding, statement, row, found); });
 }
 
 // Look for a row, with a plan for the index whenever that is made: one made while the table was small would scan all of
@@ -92,11 +60,6 @@ bool same_scope(const Binding &binding, const Row &left, const Row &right)
     });
 }
 
-bool hidden_by_policies(const Binding &binding)
-{
-    return backend([&] { return check_enable_rls(binding.table.relation, InvalidOid, true) == RLS_ENABLED; });
-}
-
 // Whether `found`, which holds what the insert returned, if it returned anything, is the row as it was stored.
 bool find_stored(const Binding &binding, const Row &row, Row &found)
 {
@@ -115,48 +78,17 @@ bool find_stored(const Binding &binding, const Row &row, Row &found)
 Claim stored_row(const Binding &binding, const Row &row, Row &found)
 {
     if (!find_stored(binding, row, found)) {
-        if (hidden_by_policies(binding)) {
-            throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the new transaction",
-                        "The current role may insert the row, but not see it.");
-        }
-        throw Error(sqlstate::kNotInState, "a trigger changed the scope or the id of the inserted row",
-                    "tenant_id, operation, idempotency_key and id must be stored as given.");
+        refuse_changed(binding);
     }
     return Claim::inserted;
-}
-
-// A relation's name, for a message.
-std::string relation_name(Oid relation)
-{
-    const char *name = backend([relation] { return get_rel_name(relation); });
-    return std::string(to_utf8(name != nullptr ? name : "?"));
 }
 
 Claim checked_fetch(const Binding &binding, const Row &row, const Row &found)
 {
     if (!same_scope(binding, row, found)) {
-        throw Error(sqlstate::kDataCorrupted,
-                    "index " + relation_name(binding.table.scope_index) + " returned a row of another key", {},
-                    "Check the index with amcheck, and REINDEX it.");
+        refuse_other_key(binding);
     }
     return Claim::scope_found;
-}
-
-// Every round said "not inserted", and no row was to be seen: raise the reason.
-[[noreturn]] void refuse_unseen(const Binding &binding)
-{
-    if (hidden_by_policies(binding)) {
-        throw Error(sqlstate::kInsufficientPrivilege, "row-level security hides the stored transaction of this key",
-                    "The key is taken by a row that the current role may not see.");
-    }
-    if (backend([&] { return has_row_triggers(binding.table); })) {
-        throw Error(sqlstate::kNotInState, "the row was not stored, and no row stands in its way",
-                    "A BEFORE INSERT trigger on table " + relation_name(binding.table.relation) +
-                        " suppressed it, or index " + relation_name(binding.table.scope_index) + " is damaged.");
-    }
-    throw Error(sqlstate::kSerializationFailure,
-                "could not serialize access: the stored transaction was deleted concurrently", {},
-                "Retry the whole transaction with the same key.");
 }
 
 // What a row with the same order_ref means: one that appeared after the look for the scope is its twin, no other order.
@@ -165,22 +97,23 @@ Claim found_by_order(const Binding &binding, const Row &row, const Row &found)
     return same_scope(binding, row, found) ? Claim::scope_found : Claim::order_found;
 }
 
-// Whether to look for the row before an insert is tried. Where an insert that yields is not without effect it must not
-// be tried if there is a row, so that a replay changes nothing. So too under a snapshot that stays: a row which it
-// shows answers the call, also if somebody has deleted it since. A role that may not insert at all is refused by the
-// insert, also on a replay.
+} // namespace
+
 bool looks_first(const Binding &binding)
 {
     return (binding.table.insert_has_effects || IsolationUsesXactSnapshot()) &&
            backend([&] { return may_access(binding.table.relation, ACL_INSERT); });
 }
 
-} // namespace
+bool find_by_scope(const Binding &binding, const Row &row, Row &found)
+{
+    return fetch(binding, Statement::fetch_scope, row, found);
+}
 
 Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found)
 {
     const Table &table = binding.table;
-    const DirectResult direct = limited([&] { return binding.claim_directly(row, found); });
+    const DirectResult direct = insert_within_limit([&] { return binding.claim_directly(row, found); });
     if (direct.done) {
         switch (direct.claim) {
         case Claim::inserted:

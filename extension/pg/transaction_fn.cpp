@@ -1,14 +1,9 @@
-#include "../core/difference.h"
-#include "../core/errcodes.h"
-#include "../core/fingerprint.h"
-#include "../core/uuid.h"
 #include "arguments.h"
 #include "boundary.h"
 #include "call_site.h"
-#include "encoding.h"
 #include "engine.h"
-#include "jsonb_value.h"
 #include "ledger_binding.h"
+#include "ledger_request.h"
 #include "observe.h"
 
 #include <cstring>
@@ -25,9 +20,6 @@ PG_FUNCTION_INFO_V1(idem_try_create_transaction);
 namespace idem::pg {
 namespace {
 
-using core::Error;
-namespace sqlstate = core::sqlstate;
-
 enum Argument { kTenantArg, kKeyArg, kAmountArg, kCurrencyArg, kDetailsArg, kOperationArg, kOrderRefArg };
 
 // The columns of the result row.
@@ -42,117 +34,12 @@ enum ResultColumn {
     kResultColumns
 };
 
-constexpr size_t kPathsInMessage = 3;
-
-// The arguments of a call, read and checked in the order that the contract fixes.
-struct Call {
-    TextArgument tenant_id;
-    TextArgument idempotency_key;
-    Request request;
-};
-
 Call read_call(FunctionCallInfo fcinfo)
 {
     const Call call{text_argument(fcinfo, kTenantArg), text_argument(fcinfo, kKeyArg),
                     request_arguments(fcinfo, {kAmountArg, kCurrencyArg, kDetailsArg, kOperationArg, kOrderRefArg})};
-    call.tenant_id.check_not_null("tenant_id");
-    call.idempotency_key.check_not_null("idempotency_key");
-    call.request.check_not_null();
-    call.tenant_id.check(core::kTenantRule);
-    call.idempotency_key.check(core::kKeyRule);
-    call.request.check();
+    call.check();
     return call;
-}
-
-int64 unix_microseconds()
-{
-    constexpr int64 kEpochDistance = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
-    return GetCurrentTimestamp() + kEpochDistance;
-}
-
-Row new_row(const Call &call, const core::Sha256 &hash)
-{
-    const core::Uuid id = core::make_uuid7(unix_microseconds());
-    return backend([&] {
-        auto *uuid = static_cast<pg_uuid_t *>(palloc(sizeof(pg_uuid_t)));
-        std::memcpy(uuid->data, id.data(), id.size());
-        Row row = make_row(kLedgerColumns);
-        std::memset(row.nulls, 0, kLedgerColumns);
-        row.values[kTenantId] = call.tenant_id.value;
-        row.values[kOperation] = call.request.operation.value;
-        row.values[kIdempotencyKey] = call.idempotency_key.value;
-        row.values[kOrderRef] = call.request.order_ref.value;
-        row.nulls[kOrderRef] = call.request.order_ref.null;
-        row.values[kId] = UUIDPGetDatum(uuid);
-        row.values[kRequestHash] = bytea_datum(hash);
-        row.values[kHashVersion] = Int16GetDatum(core::kHashVersion);
-        row.values[kAmountMinor] = Int64GetDatum(call.request.amount_minor);
-        row.values[kCurrency] = call.request.currency.value;
-        row.values[kDetails] = JsonbPGetDatum(call.request.details);
-        row.values[kCreatedAt] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
-        return row;
-    });
-}
-
-// Whether the stored row is of the same request; the version it was written with decides how that is told.
-bool same_request(const Row &stored, const core::Sha256 &hash)
-{
-    const int version = DatumGetInt16(stored.values[kHashVersion]);
-    if (version != core::kHashVersion) {
-        core::refuse_hash_version(version);
-    }
-    const bytea *stored_hash = backend([&] { return DatumGetByteaPP(stored.values[kRequestHash]); });
-    return VARSIZE_ANY_EXHDR(stored_hash) == hash.size() &&
-           std::memcmp(VARDATA_ANY(stored_hash), hash.data(), hash.size()) == 0;
-}
-
-bool same_text(Datum stored, bool stored_null, const TextArgument &sent)
-{
-    if (stored_null || sent.null) {
-        return stored_null == sent.null;
-    }
-    return backend([stored] { return text_octets(stored); }) == sent.octets;
-}
-
-// Where the details differ, as " ($.a, $.b[0], ...)"; empty where they do not.
-std::string details_difference(Datum stored, Jsonb *sent)
-{
-    Jsonb *document = backend([stored] { return DatumGetJsonbP(stored); });
-    core::Differences differences(kPathsInMessage);
-    differences.compare(JsonbValue(document), JsonbValue(sent));
-    std::string paths;
-    for (const std::string &path : differences.paths()) {
-        paths += paths.empty() ? " (" : ", ";
-        paths += path;
-    }
-    if (!paths.empty()) {
-        paths += differences.more() ? ", ...)" : ")";
-    }
-    return paths;
-}
-
-// Raise ID001 and say which arguments differ from the stored ones, never their values.
-[[noreturn]] void refuse_reuse(const Row &stored, const Request &sent)
-{
-    std::string names;
-    const auto name = [&names](const std::string &argument) { names += (names.empty() ? "" : ", ") + argument; };
-    if (DatumGetInt64(stored.values[kAmountMinor]) != sent.amount_minor) {
-        name("amount_minor");
-    }
-    if (!same_text(stored.values[kCurrency], stored.nulls[kCurrency], sent.currency)) {
-        name("currency");
-    }
-    if (!same_text(stored.values[kOrderRef], stored.nulls[kOrderRef], sent.order_ref)) {
-        name("order_ref");
-    }
-    const std::string details = details_difference(stored.values[kDetails], sent.details);
-    if (!details.empty()) {
-        name("details" + details);
-    }
-    throw Error(sqlstate::kKeyReused, "idempotency key was already used with other parameters",
-                names.empty() ? "The stored fingerprint is not that of the stored values."
-                              : "The stored request differs in " + names + ".",
-                "Use a new key for a new request, and the same parameters for a retry.");
 }
 
 Datum result_row(const CallSite &site, Outcome outcome, const Row &stored)
@@ -180,11 +67,11 @@ Outcome decide(const Ledger &ledger, const Call &call, bool raise, Row &stored)
 {
     const core::Sha256 hash = call.request.fingerprint();
     const LedgerBinding binding(ledger);
-    switch (insert_or_fetch(binding, new_row(call, hash), stored)) {
+    switch (insert_or_fetch(binding, ledger_row(call, hash, new_id()), stored)) {
     case Claim::inserted:
         return Outcome::created;
     case Claim::scope_found:
-        if (same_request(stored, hash)) {
+        if (same_request(stored_fingerprint(stored), hash)) {
             return Outcome::replayed;
         }
         if (raise) {
@@ -195,18 +82,9 @@ Outcome decide(const Ledger &ledger, const Call &call, bool raise, Row &stored)
         break;
     }
     if (raise) {
-        throw Error(sqlstate::kOrderTaken, "order_ref already has a transaction",
-                    "It was created with another idempotency key.",
-                    "One order makes one transaction, whatever its key.");
+        refuse_order();
     }
     return Outcome::order_taken;
-}
-
-// The id of a row, for the log.
-std::optional<std::string> id_text(const Row &stored)
-{
-    const Datum id = stored.values[kId];
-    return backend([id] { return DatumGetCString(DirectFunctionCall1(uuid_out, id)); });
 }
 
 Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
@@ -224,7 +102,7 @@ Datum create_transaction(FunctionCallInfo fcinfo, const char *name, bool raise)
     Row stored = backend([] { return make_row(kLedgerColumns); });
     const Outcome outcome = observe(
         {call.tenant_id.octets, call.request.operation.octets, call.idempotency_key.octets},
-        [&] { return decide(ledger, call, raise, stored); }, [&] { return id_text(stored); });
+        [&] { return decide(ledger, call, raise, stored); }, [&] { return id_text(stored.values[kId]); });
     return backend([&] {
         MemoryContextSwitchTo(caller);
         const Datum result = result_row(site, outcome, stored);
