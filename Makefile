@@ -12,7 +12,7 @@ DATA_built      = sql/idem--$(EXTVERSION).sql sql/idem--0.0.1--$(EXTVERSION).sql
 DATA            = $(filter-out $(DATA_built),$(wildcard sql/idem--*.sql))
 # What the scripts consist of. The update replaces the functions that 0.0.1 has, and adds what is new.
 OLD_PARTS       = $(patsubst %,sql/parts/%.sql,calls ledger)
-NEW_PARTS       = $(patsubst %,sql/parts/%.sql,write_path tables tenants duplicates audit_table audit stats)
+NEW_PARTS       = $(patsubst %,sql/parts/%.sql,batch write_path tables tenants duplicates audit_table audit stats)
 SQL_PARTS       = sql/parts/outcome.sql $(OLD_PARTS) sql/parts/first_ledger.sql $(NEW_PARTS)
 UPDATE_PARTS    = sql/parts/update.sql $(OLD_PARTS) $(NEW_PARTS)
 

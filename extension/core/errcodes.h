@@ -10,6 +10,8 @@ inline constexpr char kOrderTaken[] = "ID003"; // the order_ref belongs to anoth
 
 // PostgreSQL's own codes, where one fits (PostgreSQL documentation, appendix A).
 inline constexpr char kNullValue[] = "22004";             // null_value_not_allowed
+inline constexpr char kInvalidText[] = "22021";           // character_not_in_repertoire
+inline constexpr char kUntranslatable[] = "22P05";        // untranslatable_character
 inline constexpr char kInvalidParameter[] = "22023";      // invalid_parameter_value
 inline constexpr char kSerializationFailure[] = "40001";  // serialization_failure
 inline constexpr char kInsufficientPrivilege[] = "42501"; // insufficient_privilege

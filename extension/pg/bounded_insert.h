@@ -27,10 +27,9 @@ auto insert_within_limit(F body) -> decltype(body())
         if (!limit.caused(*e.error)) {
             throw;
         }
-        throw core::Error(core::sqlstate::kInProgress,
-                          "another transaction is processing this idempotency key or order_ref",
-                          "It did not end within idem.busy_timeout.",
-                          "Retry with the same key and the same parameters.");
+        throw core::Error(
+            core::sqlstate::kInProgress, "another transaction is processing this idempotency key or order_ref",
+            "It did not end within idem.busy_timeout.", "Retry with the same key and the same parameters.");
     }
 }
 

@@ -5,7 +5,7 @@
 namespace idem::pg {
 namespace {
 
-constexpr const char *kOutcomeLabels[] = {"created", "replayed", "conflict", "order_taken"};
+constexpr const char *kOutcomeLabels[] = {"created", "replayed", "conflict", "order_taken", "invalid"};
 static_assert(lengthof(kOutcomeLabels) == static_cast<int>(Outcome::count));
 
 } // namespace

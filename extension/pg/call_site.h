@@ -7,7 +7,7 @@
 namespace idem::pg {
 
 /// What a call did, as in the SQL type idem_outcome.
-enum class Outcome { created, replayed, conflict, order_taken, count };
+enum class Outcome { created, replayed, conflict, order_taken, invalid, count };
 
 /// What the place in a query that calls an idem function looks up once.
 struct CallSite {

@@ -1,7 +1,7 @@
 #include "engine.h"
 
-#include "bounded_insert.h"
 #include "boundary.h"
+#include "bounded_insert.h"
 #include "index_fetch.h"
 #include "refusals.h"
 #include "statements.h"

@@ -14,10 +14,10 @@ inline constexpr int kRounds = 6;
 /// row of another key, and what the statements raise, 23505 for a further unique key included.
 Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found);
 
-/// Whether to look for a row before an insert is tried. Where an insert that yields is not without effect it must not be
-/// tried if there is a row, so that a replay changes nothing. So too under a snapshot that stays: a row which it shows
-/// answers the call, also if somebody has deleted it since. A role that may not insert at all is refused by the insert,
-/// also on a replay.
+/// Whether to look for a row before an insert is tried. Where an insert that yields is not without effect it must not
+/// be tried if there is a row, so that a replay changes nothing. So too under a snapshot that stays: a row which it
+/// shows answers the call, also if somebody has deleted it since. A role that may not insert at all is refused by the
+/// insert, also on a replay.
 bool looks_first(const Binding &binding);
 
 /// Look for the row with the scope of `row`. Needs an SPI connection.

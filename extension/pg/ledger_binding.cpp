@@ -9,13 +9,14 @@ namespace idem::pg {
 namespace {
 
 constexpr int kStatements = static_cast<int>(Statement::count);
+constexpr int kBatchStatements = static_cast<int>(BatchStatement::count);
 
 // The plans of one ledger; prepared when first used.
 struct Plans {
     Oid relation;
     SchemaName schema;
     int users; // calls that are running, one inside the other
-    SPIPlanPtr plans[kStatements];
+    SPIPlanPtr plans[kStatements + kBatchStatements];
 };
 
 Plans kept;
@@ -27,6 +28,10 @@ constexpr Oid kParameterTypes[kLedgerColumns] = {TEXTOID, UUIDOID, TEXTOID, TEXT
     "tenant_id, id, operation, idempotency_key, request_hash, hash_version, amount_minor, currency, order_ref, "       \
     "details, created_at"
 
+#define IDEM_SCOPE_TARGET                                                                                              \
+    "(tenant_id COLLATE pg_catalog.\"C\", operation COLLATE pg_catalog.\"C\","                                         \
+    " idempotency_key COLLATE pg_catalog.\"C\")"
+
 // The text of a statement; %s is the ledger.
 const char *statement_text(Statement statement)
 {
@@ -36,8 +41,7 @@ const char *statement_text(Statement statement)
                " ON CONFLICT DO NOTHING";
     case Statement::insert_scope:
         return "INSERT INTO %s (" IDEM_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-               " ON CONFLICT (tenant_id COLLATE pg_catalog.\"C\", operation COLLATE pg_catalog.\"C\","
-               " idempotency_key COLLATE pg_catalog.\"C\") DO NOTHING";
+               " ON CONFLICT " IDEM_SCOPE_TARGET " DO NOTHING";
     case Statement::fetch_scope:
         return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
                " AND operation OPERATOR(pg_catalog.=) $3 AND idempotency_key OPERATOR(pg_catalog.=) $4";
@@ -45,6 +49,38 @@ const char *statement_text(Statement statement)
         return "SELECT " IDEM_COLUMNS " FROM %s WHERE tenant_id OPERATOR(pg_catalog.=) $1"
                " AND operation OPERATOR(pg_catalog.=) $3 AND order_ref OPERATOR(pg_catalog.=) $9";
     case Statement::count:
+        break;
+    }
+    pg_unreachable();
+}
+
+#define IDEM_FOUND_COLUMNS                                                                                             \
+    "b.place, t.id, t.request_hash, t.hash_version, t.created_at, t.tenant_id OPERATOR(pg_catalog.=) b.tenant_id"      \
+    " AND t.operation OPERATOR(pg_catalog.=) b.operation"                                                              \
+    " AND t.idempotency_key OPERATOR(pg_catalog.=) b.idempotency_key"
+
+// The text of a batch's statement; the first %s is the ledger, the second one the schema. The rows are inserted in the
+// order in which the function gives them: there is nothing in between that could change it.
+const char *statement_text(BatchStatement statement)
+{
+    switch (statement) {
+    case BatchStatement::insert_any:
+        return "INSERT INTO %s (" IDEM_COLUMNS ") SELECT " IDEM_COLUMNS " FROM %s._idem_batch_rows()"
+               " ON CONFLICT DO NOTHING RETURNING id";
+    case BatchStatement::insert_scope:
+        return "INSERT INTO %s (" IDEM_COLUMNS ") SELECT " IDEM_COLUMNS " FROM %s._idem_batch_rows()"
+               " ON CONFLICT " IDEM_SCOPE_TARGET " DO NOTHING RETURNING id";
+    case BatchStatement::fetch_scope:
+        return "SELECT " IDEM_FOUND_COLUMNS " FROM %s t, %s._idem_batch_rows() b"
+               " WHERE t.tenant_id OPERATOR(pg_catalog.=) b.tenant_id"
+               " AND t.operation OPERATOR(pg_catalog.=) b.operation"
+               " AND t.idempotency_key OPERATOR(pg_catalog.=) b.idempotency_key";
+    case BatchStatement::fetch_order:
+        return "SELECT " IDEM_FOUND_COLUMNS " FROM %s t, %s._idem_batch_rows() b"
+               " WHERE t.tenant_id OPERATOR(pg_catalog.=) b.tenant_id"
+               " AND t.operation OPERATOR(pg_catalog.=) b.operation"
+               " AND t.order_ref OPERATOR(pg_catalog.=) b.order_ref";
+    case BatchStatement::count:
         break;
     }
     pg_unreachable();
@@ -101,20 +137,41 @@ LedgerBinding::~LedgerBinding()
     --kept.users;
 }
 
-SPIPlanPtr LedgerBinding::plan(Statement statement) const
+void LedgerBinding::check_kept() const
 {
     check_nesting(table.relation);
     if (!plans_fit(table.relation)) {
         start_over(table.relation);
     }
+}
+
+// The ledger's name in a statement.
+const char *LedgerBinding::source(bool fetches) const
+{
+    const char *name = quote_qualified_identifier(kept.schema.name(), kLedgerName);
+    // Rows of inheritance children are not under the ledger's unique keys.
+    return fetches && !table.partitioned ? psprintf("ONLY %s", name) : name;
+}
+
+SPIPlanPtr LedgerBinding::plan(Statement statement) const
+{
+    check_kept();
     SPIPlanPtr &plan = kept.plans[static_cast<int>(statement)];
     if (plan == nullptr) {
-        const char *name = quote_qualified_identifier(kept.schema.name(), kLedgerName);
         const bool fetches = statement == Statement::fetch_scope || statement == Statement::fetch_order;
-        if (fetches && !table.partitioned) { // rows of inheritance children are not under the ledger's unique keys
-            name = psprintf("ONLY %s", name);
-        }
-        plan = prepare(psprintf(statement_text(statement), name), kLedgerColumns, kParameterTypes);
+        plan = prepare(psprintf(statement_text(statement), source(fetches)), kLedgerColumns, kParameterTypes);
+    }
+    return plan;
+}
+
+SPIPlanPtr LedgerBinding::plan(BatchStatement statement) const
+{
+    check_kept();
+    SPIPlanPtr &plan = kept.plans[kStatements + static_cast<int>(statement)];
+    if (plan == nullptr) {
+        const bool fetches = statement == BatchStatement::fetch_scope || statement == BatchStatement::fetch_order;
+        plan = prepare(psprintf(statement_text(statement), source(fetches), quote_identifier(kept.schema.name())), 0,
+                       nullptr);
     }
     return plan;
 }

@@ -129,4 +129,11 @@ std::optional<std::string> id_text(Datum id)
     return backend([id] { return DatumGetCString(DirectFunctionCall1(uuid_out, id)); });
 }
 
+std::optional<std::string> id_text(const core::Uuid &id)
+{
+    pg_uuid_t uuid;
+    std::memcpy(uuid.data, id.data(), id.size());
+    return id_text(UUIDPGetDatum(&uuid));
+}
+
 } // namespace idem::pg

@@ -39,5 +39,6 @@ bool same_request(const StoredFingerprint &stored, const core::Sha256 &hash);
 
 /// The id of a transaction as text, for the log.
 std::optional<std::string> id_text(Datum id);
+std::optional<std::string> id_text(const core::Uuid &id);
 
 } // namespace idem::pg

@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "pg.h"
 
@@ -67,10 +68,10 @@ private:
 };
 
 /// Run the part of a call that inserts or fetches, and have its outcome counted and logged, or the error that it ends
-/// with. `transaction_id` gives the id of the transaction that was created or found as a text in UTF-8, if there is
-/// one; it is called only for the log.
+/// with; a body without an outcome is counted by its waits and its error. `transaction_id` gives the id of the
+/// transaction that was created or found as a text in UTF-8, if there is one; it is called only for the log.
 template <typename F, typename Id>
-Outcome observe(const CallScope &scope, F body, Id transaction_id)
+auto observe(const CallScope &scope, F body, Id transaction_id) -> decltype(body())
 {
     if (!Observation::wanted()) {
         return body();
@@ -79,8 +80,12 @@ Outcome observe(const CallScope &scope, F body, Id transaction_id)
     Outcome outcome{};
     std::exception_ptr error;
     try {
-        outcome = body();
-        observation.ended(outcome);
+        if constexpr (std::is_void_v<decltype(body())>) {
+            body();
+        } else {
+            outcome = body();
+            observation.ended(outcome);
+        }
     } catch (const core::Error &e) {
         observation.failed(e);
         error = std::current_exception();
@@ -95,7 +100,7 @@ Outcome observe(const CallScope &scope, F body, Id transaction_id)
     if (error) {
         std::rethrow_exception(error);
     }
-    return outcome;
+    return static_cast<decltype(body())>(outcome);
 }
 
 } // namespace idem::pg

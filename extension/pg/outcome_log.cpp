@@ -5,6 +5,8 @@
 #include "encoding.h"
 #include "guc.h"
 
+#include <utility>
+
 #include "pg.h"
 
 namespace idem::pg {
@@ -14,13 +16,21 @@ namespace {
 constexpr const char *kLabels[] = {"created",     "replayed",    "conflict",
                                    "order_taken", "in_progress", "serialization_failure"};
 
-// Append a member of an object. In ASCII only: databases of one server may write to one log in several encodings.
+// Append a member of an object. In ASCII only: databases of one server may write to one log in
+// several encodings.
 void append_member(std::string &line, const char *name, std::string_view value)
 {
     line += line.empty() ? "{\"" : ",\"";
     line += name;
     line += "\":";
     core::append_escaped(line, value, core::Escape::non_ascii);
+}
+
+void append_null(std::string &line, const char *name)
+{
+    line += line.empty() ? "{\"" : ",\"";
+    line += name;
+    line += "\":null";
 }
 
 } // namespace
@@ -48,13 +58,18 @@ void OutcomeLog::write(Counter result, const std::optional<std::string> &transac
 {
     std::string line;
     append_member(line, "outcome", kLabels[static_cast<size_t>(result)]);
-    append_member(line, "tenant_id", utf8_.tenant_id);
-    append_member(line, "operation", utf8_.operation);
-    append_member(line, "idempotency_key", utf8_.idempotency_key);
+    for (const auto &[name, value] : {std::pair("tenant_id", utf8_.tenant_id), std::pair("operation", utf8_.operation),
+                                      std::pair("idempotency_key", utf8_.idempotency_key)}) {
+        if (value.empty()) { // a batch as a whole
+            append_null(line, name);
+        } else {
+            append_member(line, name, value);
+        }
+    }
     if (transaction_id) {
         append_member(line, "transaction_id", *transaction_id);
     } else {
-        line += ",\"transaction_id\":null";
+        append_null(line, "transaction_id");
     }
     append_member(line, "application_name", application_name); // the server keeps it in ASCII
     line += '}';

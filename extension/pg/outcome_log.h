@@ -10,7 +10,7 @@
 
 namespace idem::pg {
 
-/// The scope of a call.
+/// The scope of a call; of a batch as a whole, its operation alone.
 struct CallScope {
     std::string_view tenant_id;
     std::string_view operation;

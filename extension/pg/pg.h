@@ -16,6 +16,7 @@ extern "C" {
 #include "access/xlog.h"         // RecoveryInProgress
 #include "catalog/catalog.h"     // IsCatalogNamespace
 #include "catalog/index.h"       // FormIndexDatum
+#include "catalog/namespace.h"   // FindDefaultConversionProc
 #include "catalog/pg_am.h"       // BTREE_AM_OID
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"

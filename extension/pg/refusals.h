@@ -12,8 +12,8 @@ namespace idem::pg {
 /// The scope index returned a row of another key: raise XX001.
 [[noreturn]] void refuse_other_key(const Binding &binding);
 
-/// A row was not inserted, again and again, and no row is seen that stands in its way: raise the reason, 42501, 55000 or
-/// 40001.
+/// A row was not inserted, again and again, and no row is seen that stands in its way: raise the reason, 42501, 55000
+/// or 40001.
 [[noreturn]] void refuse_unseen(const Binding &binding);
 
 /// The stored row was deleted concurrently: raise 40001.

@@ -33,6 +33,19 @@ SPIPlanPtr prepare(const char *text, int columns, const Oid *types)
     return plan;
 }
 
+void execute(const Binding &binding, SPIPlanPtr plan, Datum *values, const char *nulls, long limit)
+{
+    const int code = SPI_execute_plan(plan, values, nulls, false, limit);
+    if (code < 0) {
+        elog(ERROR, "could not run a statement: %s", SPI_result_code_string(code));
+    }
+    if (binding.renamed()) { // just now: an invalid plan was analysed anew, and may have met another table of that name
+        ereport(ERROR,
+                (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("the table's schema was renamed concurrently"),
+                 errhint("Retry the whole transaction with the same key.")));
+    }
+}
+
 bool run_statement(const Binding &binding, Statement statement, const Row &row, Row &found)
 {
     SPIPlanPtr plan = binding.plan(statement);
@@ -42,15 +55,7 @@ bool run_statement(const Binding &binding, Statement statement, const Row &row, 
     }
     // An insert with RETURNING that stops at its row would not come to its AFTER triggers for each statement.
     const bool fetches = statement == Statement::fetch_scope || statement == Statement::fetch_order;
-    const int code = SPI_execute_plan(plan, row.values, nulls, false, fetches ? 1 : 0);
-    if (code < 0) {
-        elog(ERROR, "could not run a statement: %s", SPI_result_code_string(code));
-    }
-    if (binding.renamed()) { // just now: an invalid plan was analysed anew, and may have met another table of that name
-        ereport(ERROR,
-                (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE), errmsg("the table's schema was renamed concurrently"),
-                 errhint("Retry the whole transaction with the same key.")));
-    }
+    execute(binding, plan, row.values, nulls, fetches ? 1 : 0);
     if (SPI_processed > 0 && SPI_tuptable != nullptr) {
         binding.read(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, found);
     }

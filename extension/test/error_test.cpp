@@ -53,8 +53,10 @@ TEST(Errcodes, AreWellFormedAndDistinct)
         sqlstate::kLimitExceeded,    sqlstate::kInsufficientPrivilege,
         sqlstate::kTooComplex,       sqlstate::kNotInState,
         sqlstate::kSystemError,      sqlstate::kDataCorrupted,
+        sqlstate::kInvalidText,      sqlstate::kUntranslatable,
+        sqlstate::kUndefinedColumn,
     };
-    EXPECT_EQ(codes.size(), 12U);
+    EXPECT_EQ(codes.size(), 15U);
     for (const std::string &code : codes) {
         EXPECT_EQ(code.size(), 5U) << code;
         EXPECT_TRUE(std::all_of(code.begin(), code.end(), [](char c) {

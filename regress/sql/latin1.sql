@@ -114,6 +114,9 @@ SELECT idem_create_transaction('t', 'k', 1, 'EUR', order_ref => E'\xC3');
 SELECT idem_create_transaction('t', 'k', 1, 'EUR', jsonb_build_object('a', E'\xFF'));
 SELECT idem_create_transaction('t', 'k', 1, 'EUR', jsonb_build_object(E'\xFF', 'a', 'b', 'c'));
 SELECT idem_try_create_transaction('t', 'k', 1, 'EUR', jsonb_build_object('a', jsonb_build_array(E'\xFF')));
+SELECT ord, outcome, sqlstate FROM idem_create_transactions('{t}', ARRAY['b1', E'\xE9', 'b2', E'k\xC2\xA0'], '{1}', '{EUR}',
+  ARRAY['{}', '{}', jsonb_build_object('a', E'\xFF'), '{}']);
+SELECT * FROM idem_create_transactions('{t}', ARRAY['b3', E'\xE9'], '{1}', '{EUR}', mode => 'all');
 SELECT idem_canonical(to_jsonb(E'\xFF'::text));
 SELECT idem_fingerprint(1, 'EUR', '{}', E'\xFF');
 SELECT idem_create_transaction('t', E'\xC2\x85', 1, 'EUR');

@@ -86,8 +86,9 @@ BEGIN
     JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
     JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
     WHERE e.extname = 'idem'
-      AND p.proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_insert', 'idem_try_insert',
-        'idem_canonical', 'idem_fingerprint', 'idem_version', 'idem_write_path')
+      AND p.proname IN ('idem_create_transaction', 'idem_try_create_transaction', 'idem_create_transactions',
+        '_idem_batch_rows', 'idem_insert', 'idem_try_insert', 'idem_canonical', 'idem_fingerprint', 'idem_version',
+        'idem_write_path')
   LOOP
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', callable, role);
   END LOOP;

@@ -1,0 +1,336 @@
+#include "batch.h"
+
+#include "../core/errcodes.h"
+#include "../core/fingerprint.h"
+#include "../core/waves.h"
+#include "boundary.h"
+#include "bounded_insert.h"
+#include "engine.h"
+#include "ledger_request.h"
+#include "refusals.h"
+#include "statements.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "pg.h"
+
+namespace idem::pg {
+namespace {
+
+using core::Waves;
+namespace sqlstate = core::sqlstate;
+
+// A stored row that one of the entries met.
+struct Found {
+    uint32_t place;
+    core::Uuid id;
+    int version;
+    core::Sha256 hash;
+    size_t hash_octets; // how many it has really
+    TimestampTz created_at;
+    bool same_scope;
+};
+
+core::Uuid uuid_of(Datum value)
+{
+    core::Uuid id;
+    std::memcpy(id.data(), DatumGetUUIDP(value)->data, id.size());
+    return id;
+}
+
+// Read a row that a statement found. Server code.
+Found read_found(HeapTuple tuple, TupleDesc descriptor)
+{
+    const auto value = [&](BatchColumn column) {
+        bool null;
+        return heap_getattr(tuple, column + 1, descriptor, &null);
+    };
+    const bytea *hash = DatumGetByteaPP(value(kFoundHash));
+    Found found;
+    found.place = static_cast<uint32_t>(DatumGetInt32(value(kFoundPlace)));
+    found.id = uuid_of(value(kFoundId));
+    found.version = DatumGetInt16(value(kFoundVersion));
+    found.hash_octets = VARSIZE_ANY_EXHDR(hash);
+    std::memcpy(found.hash.data(), VARDATA_ANY(hash), std::min(found.hash_octets, found.hash.size()));
+    found.created_at = DatumGetTimestampTz(value(kFoundCreatedAt));
+    found.same_scope = DatumGetBool(value(kFoundSameScope));
+    return found;
+}
+
+// Run a statement with plans that find rows by an index, whatever statistics and settings say: a plan that was made
+// while the table was small would scan all of it and keep doing so while the table grows. Server code.
+void execute_by_index(const LedgerBinding &binding, BatchStatement statement)
+{
+    const int level = NewGUCNestLevel();
+    for (const char *name : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}) {
+        (void)set_config_option(name, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    }
+    for (const char *name : {"enable_nestloop", "enable_indexscan"}) {
+        (void)set_config_option(name, "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    }
+    execute(binding, binding.plan(statement), nullptr, nullptr, 0);
+    AtEOXact_GUC(true, level);
+}
+
+// The row that an entry became.
+Found own_row(const BatchEntry &entry, uint32_t place)
+{
+    return {place, entry.id, core::kHashVersion, entry.hash, entry.hash.size(), GetCurrentTransactionStartTimestamp(),
+            true};
+}
+
+class Decision {
+public:
+    Decision(const LedgerBinding &binding, std::vector<BatchEntry> &entries);
+
+    void run();
+
+private:
+    using Places = std::vector<uint32_t>;
+
+    void run_wave();
+    void insert(BatchStatement statement);
+    std::vector<Found> fetch(BatchStatement statement, const Places &places);
+    void fetch_scopes(const Places &places);
+    void fetch_orders();
+    void settle_inserted(const Places &inserted);
+    void settle_created(const Found &row);
+    void settle_scope(const Found &row);
+    void settle_order(const Found &row);
+    void settle(uint32_t place, Outcome outcome, const Found &row);
+    void drop_settled();
+
+    const LedgerBinding &binding_;
+    std::vector<BatchEntry> &entries_;
+    Waves waves_;
+    Places open_; // of this wave, in the order of scopes
+};
+
+std::vector<core::WaveItem> wave_items(const std::vector<BatchEntry> &entries)
+{
+    std::vector<core::WaveItem> items;
+    items.reserve(entries.size());
+    for (const BatchEntry &entry : entries) {
+        const Request &request = entry.call.request;
+        items.push_back({entry.call.tenant_id.octets, request.operation.octets, entry.call.idempotency_key.octets, {}});
+        if (!request.order_ref.null) {
+            items.back().order_ref = request.order_ref.octets;
+        }
+    }
+    return items;
+}
+
+Decision::Decision(const LedgerBinding &binding, std::vector<BatchEntry> &entries)
+    : binding_(binding), entries_(entries), waves_(wave_items(entries))
+{
+    for (uint32_t place = 0; place < entries.size(); ++place) {
+        if (entries[place].outcome == Outcome::invalid) {
+            waves_.settle(place);
+        }
+    }
+    // In the order of scopes, in which the rows are inserted: so the ids arrive in the primary key in its own order.
+    for (const uint32_t place : waves_.by_scope()) {
+        entries_[place].id = new_id();
+    }
+}
+
+void Decision::run()
+{
+    bool first = true;
+    for (;;) {
+        open_ = waves_.next();
+        if (open_.empty()) {
+            return;
+        }
+        // Rows that are held back may wait for an order_ref that no row of this batch will get: a look at all scopes
+        // settles those that have a row, so that there are few waves.
+        const bool look_at_all = first && waves_.holds_back();
+        if (looks_first(binding_) ||
+            (look_at_all && backend([&] { return may_access(binding_.table.relation, ACL_INSERT); }))) {
+            fetch_scopes(look_at_all ? waves_.scopes() : open_);
+        }
+        first = false;
+        run_wave();
+    }
+}
+
+void Decision::run_wave()
+{
+    // As in insert_or_fetch(): which unique keys can clash decides how to insert.
+    const bool only_scope = !binding_.table.further_unique && std::all_of(open_.begin(), open_.end(), [&](uint32_t p) {
+        return entries_[p].call.request.order_ref.null;
+    });
+    for (int round = 0; round < kRounds && !open_.empty(); ++round) {
+        check_interrupts();
+        insert(only_scope ? BatchStatement::insert_scope : BatchStatement::insert_any);
+        fetch_scopes(open_);
+        fetch_orders();
+    }
+    if (!open_.empty()) {
+        // A clash on a further unique key never goes away; this insert lets the server report it (23505).
+        insert(BatchStatement::insert_scope);
+    }
+    if (!open_.empty()) {
+        refuse_unseen(binding_);
+    }
+}
+
+// Insert the open entries; the ids of those that were inserted come back in their order.
+void Decision::insert(BatchStatement statement)
+{
+    Places inserted;
+    inserted.reserve(open_.size());
+    const bool changed = [&] {
+        const BatchRows rows(entries_, open_, BatchRows::Shape::rows);
+        return insert_within_limit([&] {
+            execute(binding_, binding_.plan(statement), nullptr, nullptr, 0);
+            size_t next = 0;
+            for (uint64 i = 0; i < SPI_processed && next < open_.size(); ++i) {
+                bool null;
+                const core::Uuid id = uuid_of(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &null));
+                while (next < open_.size() && entries_[open_[next]].id != id) {
+                    ++next;
+                }
+                if (next < open_.size()) {
+                    inserted.push_back(open_[next]);
+                }
+            }
+            const bool others = inserted.size() < SPI_processed;
+            SPI_freetuptable(SPI_tuptable);
+            return others;
+        });
+    }();
+    if (changed) {
+        refuse_changed(binding_);
+    }
+    settle_inserted(inserted);
+    drop_settled();
+}
+
+// Inserted rows are stored as given, unless a trigger may have changed them or a policy hides them from their maker.
+void Decision::settle_inserted(const Places &inserted)
+{
+    if (!binding_.table.may_change_rows && !binding_.table.row_security) {
+        for (const uint32_t place : inserted) {
+            settle_created(own_row(entries_[place], place));
+        }
+        return;
+    }
+    size_t stored = 0;
+    for (const Found &row : fetch(BatchStatement::fetch_scope, inserted)) {
+        if (row.same_scope && row.id == entries_[row.place].id) {
+            settle_created(row);
+            ++stored;
+        }
+    }
+    if (stored < inserted.size()) {
+        refuse_changed(binding_);
+    }
+}
+
+std::vector<Found> Decision::fetch(BatchStatement statement, const Places &places)
+{
+    std::vector<Found> found;
+    if (places.empty()) {
+        return found;
+    }
+    found.reserve(places.size());
+    const BatchRows rows(entries_, places, BatchRows::Shape::keys);
+    backend([&] {
+        execute_by_index(binding_, statement);
+        for (uint64 i = 0; i < SPI_processed; ++i) {
+            found.push_back(read_found(SPI_tuptable->vals[i], SPI_tuptable->tupdesc));
+        }
+        SPI_freetuptable(SPI_tuptable);
+    });
+    return found;
+}
+
+void Decision::fetch_scopes(const Places &places)
+{
+    for (const Found &row : fetch(BatchStatement::fetch_scope, places)) {
+        if (!row.same_scope) {
+            refuse_other_key(binding_);
+        }
+        settle_scope(row);
+    }
+    drop_settled();
+}
+
+void Decision::fetch_orders()
+{
+    Places places;
+    std::copy_if(open_.begin(), open_.end(), std::back_inserter(places),
+                 [&](uint32_t place) { return !entries_[place].call.request.order_ref.null; });
+    for (const Found &row : fetch(BatchStatement::fetch_order, places)) {
+        if (row.same_scope) { // it appeared after the look for the scope: a twin, not another order
+            settle_scope(row);
+        } else {
+            settle_order(row);
+        }
+    }
+    drop_settled();
+}
+
+// The entry became this row; the later ones of its scope meet it.
+void Decision::settle_created(const Found &row)
+{
+    settle(row.place, Outcome::created, row);
+    waves_.own_order(row.place);
+    settle_scope(row);
+}
+
+// The scope of the entry has this row.
+void Decision::settle_scope(const Found &row)
+{
+    const StoredFingerprint stored{row.version, {reinterpret_cast<const char *>(row.hash.data()), row.hash_octets}};
+    for (const uint32_t place : waves_.same_scope(row.place)) {
+        if (same_request(stored, entries_[place].hash)) {
+            settle(place, Outcome::replayed, row);
+            waves_.own_order(place);
+        } else {
+            settle(place, Outcome::conflict, row);
+        }
+    }
+}
+
+// The order_ref of the entry has this row, of another scope. The next entry of its own scope that asks for something
+// else may still get a row, and then stands in the way of those behind it.
+void Decision::settle_order(const Found &row)
+{
+    waves_.own_order(row.place);
+    for (const uint32_t place : waves_.same_scope(row.place)) {
+        if (entries_[place].hash != entries_[row.place].hash) {
+            break;
+        }
+        settle(place, Outcome::order_taken, row);
+    }
+}
+
+void Decision::settle(uint32_t place, Outcome outcome, const Found &row)
+{
+    BatchEntry &entry = entries_[place];
+    entry.outcome = outcome;
+    entry.sqlstate = outcome == Outcome::conflict      ? sqlstate::kKeyReused
+                     : outcome == Outcome::order_taken ? sqlstate::kOrderTaken
+                                                       : nullptr;
+    entry.id = row.id;
+    entry.created_at = row.created_at;
+    waves_.settle(place);
+}
+
+void Decision::drop_settled()
+{
+    std::erase_if(open_, [&](uint32_t place) { return waves_.is_settled(place); });
+}
+
+} // namespace
+
+void decide_batch(const LedgerBinding &binding, std::vector<BatchEntry> &entries)
+{
+    Decision(binding, entries).run();
+}
+
+} // namespace idem::pg
