@@ -91,6 +91,28 @@ sub call_of
     is(counted('rolled back'), 'created=2', 'calls of transactions that roll back are counted');
 }
 
+# A batch: each request under its operation, malformed ones not at all; a batch that is raised by what raises it.
+{
+    my $batch = q{SELECT count(*) FROM idem_create_transactions('{t}', '{a,b,a,a,c,d,x}', '{1,1,1,2,1,1,0}', '{EUR}',
+        operations => '{batch,batch,batch,batch,batch,batch 2,batch}', order_refs => '{NULL,o,NULL,NULL,o,o,NULL}'%s)};
+    $node->safe_psql('postgres', sprintf $batch, '');
+    is(counted('batch'), 'created=2 replayed=1 conflict=1 order_taken=1', 'the outcomes of a batch are counted');
+    is(counted('batch 2'), 'created=1', 'each under its operation');
+    my $all = q{SELECT count(*) FROM idem_create_transactions('{t}', '{e,a,c}', '{1,2,1}', '{EUR}', operations => '{batch}',
+        order_refs => '{NULL,NULL,o}', mode => 'all')};
+    is(sqlstate($node, $all), 'ID001', 'a batch in mode all');
+    is(counted('batch'), 'created=2 replayed=1 conflict=2 order_taken=1', 'counts the request that it raises');
+    my $holder = $node->background_psql('postgres');
+    $holder->query_safe('BEGIN; ' . call_of('batch', 'held'));
+    my $busy = q{SET idem.busy_timeout = 10; SELECT count(*) FROM idem_create_transactions('{t}', '{a,held}', '{1}', '{EUR}',
+        operations => '{batch}')};
+    is(sqlstate($node, $busy), 'ID002', 'a batch that gives up');
+    $holder->query_safe('ROLLBACK');
+    $holder->quit;
+    is(counted('batch'), 'created=3 replayed=1 conflict=2 order_taken=1 in_progress=1 waits=1',
+        'counts once, and so does its wait');
+}
+
 # Waits.
 my $holder = $node->background_psql('postgres', on_error_stop => 0);
 {

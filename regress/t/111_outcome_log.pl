@@ -170,6 +170,28 @@ my $answers = 'created replayed conflict order_taken ID001 ID003 22023';
     is($lines[4], 'created|give|k|null', 'and without one where it has none');
 }
 
+# A batch: one line for each request that is well formed.
+{
+    my $of_requests = sub { map { join '|', map { $_ // 'null' } @$_{qw(outcome tenant_id idempotency_key transaction_id)} } logged() };
+    my $batch = q{FROM idem_create_transactions('{t}', '{b1,b2,b1,b1,b3}', '{1,0,1,2,1}', '{EUR}', order_refs => '{o,NULL,o,o,o}'%s)};
+    my $id = $node->safe_psql('postgres', 'SELECT transaction_id ' . sprintf($batch, '') . ' WHERE ord = 1');
+    is_deeply(
+        [ $of_requests->() ],
+        [ "created|t|b1|$id", "replayed|t|b1|$id", "conflict|t|b1|$id", "order_taken|t|b3|$id" ],
+        'the requests of a batch are logged in their order'
+    );
+    is(sqlstate($node, q{SELECT FROM idem_create_transactions('{t}', '{b4,b1}', '{1}', '{EUR}', mode => 'all')}), 'ID001', 'a batch in mode all');
+    is_deeply([ $of_requests->() ], ["conflict|t|b1|$id"], 'logs the request that it raises');
+    my $holder = $node->background_psql('postgres');
+    $holder->query_safe('BEGIN; ' . create('t', 'held'));
+    $of_requests->();
+    is(sqlstate($node, q{SET idem.busy_timeout = 0; SELECT FROM idem_create_transactions('{t}', '{b1,held}', '{1}', '{EUR}')}),
+        'ID002', 'a batch that gives up');
+    is_deeply([ $of_requests->() ], ['in_progress|null|null|null'], 'names no request');
+    $holder->query_safe('ROLLBACK');
+    $holder->quit;
+}
+
 # Texts that would like to be something else.
 {
     my $key = qq<"},"x":"\\ \$1 \x{e9}\x{20ac}\x{1F600}\x{2028}\x{202e}%s%n {}'>;
