@@ -22,6 +22,9 @@ namespace {
 using core::Waves;
 namespace sqlstate = core::sqlstate;
 
+// From so many requests on a look for one of them costs next to nothing.
+constexpr size_t kProbedBatch = 10;
+
 // A stored row that one of the entries met.
 struct Found {
     uint32_t place;
@@ -90,6 +93,7 @@ public:
 private:
     using Places = std::vector<uint32_t>;
 
+    void look(bool first);
     void run_wave();
     void insert(BatchStatement statement);
     std::vector<Found> fetch(BatchStatement statement, const Places &places);
@@ -138,22 +142,41 @@ Decision::Decision(const LedgerBinding &binding, std::vector<BatchEntry> &entrie
 
 void Decision::run()
 {
-    bool first = true;
-    for (;;) {
+    for (bool first = true;; first = false) {
         open_ = waves_.next();
         if (open_.empty()) {
             return;
         }
-        // Rows that are held back may wait for an order_ref that no row of this batch will get: a look at all scopes
-        // settles those that have a row, so that there are few waves.
-        const bool look_at_all = first && waves_.holds_back();
-        if (looks_first(binding_) ||
-            (look_at_all && backend([&] { return may_access(binding_.table.relation, ACL_INSERT); }))) {
-            fetch_scopes(look_at_all ? waves_.scopes() : open_);
+        // A role that may not insert at all is refused by the insert, also on replays.
+        if (backend([&] { return may_access(binding_.table.relation, ACL_INSERT); })) {
+            look(first);
         }
-        first = false;
         run_wave();
     }
+}
+
+// Settle those that have a row already, before an insert is tried, where that has to be or pays.
+void Decision::look(bool first)
+{
+    if (first && waves_.holds_back()) {
+        // Some wait for an order_ref that nobody in this batch may get in the end. With all scopes settled that have a
+        // row there are few waves.
+        fetch_scopes(waves_.scopes());
+        return;
+    }
+    if (!looks_first(binding_)) {
+        // An insert that yields costs more than a look. A batch that comes again has rows for all it asks for, so that
+        // one request tells; where most of them are new, looks would be wasted.
+        if (open_.size() < kProbedBatch) {
+            return;
+        }
+        const uint32_t probe = open_.front();
+        fetch_scopes({probe});
+        if (!waves_.is_settled(probe)) {
+            return;
+        }
+    }
+    fetch_scopes(open_);
 }
 
 void Decision::run_wave()

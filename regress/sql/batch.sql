@@ -35,7 +35,8 @@ SELECT count(*) FROM idem_create_transactions('{}', '{}', '{}', '{}', '{}', '{}'
 DELETE FROM idem_transactions;
 
 -- A key twice: the first one wins, whatever the order of the keys.
-SELECT ord, outcome, sqlstate, dense_rank() OVER (ORDER BY transaction_id NULLS LAST) AS id FROM idem_create_transactions('{t}',
+SELECT ord, outcome, sqlstate,
+  CASE WHEN transaction_id IS NOT NULL THEN min(ord) OVER (PARTITION BY transaction_id) END AS row_of FROM idem_create_transactions('{t}',
   '{b,a,b,a,b,c}', '{1,2,1,9,8,3}', '{EUR}') ORDER BY ord;
 SELECT idempotency_key, amount_minor FROM idem_transactions ORDER BY 1;
 -- Against a stored row each is compared with that.
