@@ -48,7 +48,7 @@ Found read_found(HeapTuple tuple, TupleDesc descriptor)
 {
     const auto value = [&](BatchColumn column) {
         bool null;
-        return heap_getattr(tuple, column + 1, descriptor, &null);
+        return SPI_getbinval(tuple, descriptor, column + 1, &null);
     };
     const bytea *hash = DatumGetByteaPP(value(kFoundHash));
     Found found;
