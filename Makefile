@@ -27,7 +27,7 @@ ISOLATION       = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/sp
 ISOLATION_OPTS  = --no-locale --encoding=UTF8 --inputdir=regress --outputdir=. --load-extension=idem
 TAP_TESTS       = 1
 PROVE_TESTS     = regress/t/*.pl
-EXTRA_CLEAN     = $(STAMP) build/test-results
+EXTRA_CLEAN     = $(STAMP) build/test-results tools/delay_proxy
 
 PG_CONFIG      ?= pg_config
 PGXS           := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -72,6 +72,9 @@ test:
 
 demo:
 	@scripts/demo
+
+tools/delay_proxy: tools/delay_proxy.cpp
+	$(CXX) -std=c++20 -O2 -Wall -Wextra -o $@ $<
 
 lint: version-check
 	@scripts/lint
