@@ -58,7 +58,7 @@ sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test demo lint format version-check dist
+.PHONY: unit test demo bench bench-growth lint format version-check dist
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -72,6 +72,13 @@ test:
 
 demo:
 	@scripts/demo
+
+# make bench QUICK=1 takes less than 3 minutes; bench/README.md tells the rest.
+bench:
+	@scripts/bench $(if $(QUICK),--quick)
+
+bench-growth:
+	@scripts/bench --growth
 
 tools/delay_proxy: tools/delay_proxy.cpp
 	$(CXX) -std=c++20 -O2 -Wall -Wextra -o $@ $<
