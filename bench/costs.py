@@ -11,7 +11,8 @@ from driver import output_of
 CALLS = 2000
 LINE = re.compile(r"^(.+): create (\d+), replay (\d+) instructions per call$", re.M)
 # What bench/instructions measures, as this benchmark names it.
-NAMES = {"idem_create_transaction": "idem", "handwritten.create_transaction": "plpgsql", "attached.uuid": "attached"}
+NAMES = {"idem_create_transaction": "idem", "idem_create_transaction by statement": "idem (SPI)",
+         "handwritten.create_transaction": "plpgsql", "attached.uuid": "attached"}
 
 
 def settle(cursor):

@@ -40,5 +40,5 @@ def describe(cursor):
         ORDER BY name""")
     settings = dict(cursor.fetchall())
     return {"processor": processor(), "cores": os.cpu_count(), "memory_gib": memory(),
-            "kernel": platform.release(), "server": re.match(r"PostgreSQL \S+", version)[0], "settings": settings,
+            "kernel": re.match(r"[\d.]+", platform.release())[0], "server": re.match(r"PostgreSQL \S+", version)[0], "settings": settings,
             "load_at_start": load()}
