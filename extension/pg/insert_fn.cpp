@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "jsonb_value.h"
 #include "observe.h"
+#include "refusals.h"
 #include "row_members.h"
 
 #include <algorithm>
@@ -204,10 +205,8 @@ bool same_request(const Call &call, AttachedTable &table, const Row &row, const 
     for (const std::string &path : found.paths()) {
         paths += (paths.empty() ? "" : ", ") + path;
     }
-    throw Error(sqlstate::kKeyReused, "idempotency key was already used with other parameters",
-                paths.empty() ? "The first call gave other columns, or the row was changed since."
-                              : "The stored row differs in " + paths + (found.more() ? ", ..." : "") + ".",
-                "Use a new key for a new request, and the same parameters for a retry.");
+    refuse_other_request(paths.empty() ? "The first call gave other columns, or the row was changed since."
+                                       : "The stored row differs in " + paths + (found.more() ? ", ..." : "") + ".");
 }
 
 // Insert or fetch, and tell what that means for the request. With `raise`, ID001 is an error.

@@ -7,6 +7,7 @@
 #include "encoding.h"
 #include "jsonb_value.h"
 #include "ledger.h"
+#include "refusals.h"
 
 #include <cstring>
 
@@ -112,10 +113,8 @@ void refuse_reuse(const Row &stored, const Request &sent)
     if (!details.empty()) {
         name("details" + details);
     }
-    throw Error(sqlstate::kKeyReused, "idempotency key was already used with other parameters",
-                names.empty() ? "The stored fingerprint is not that of the stored values."
-                              : "The stored request differs in " + names + ".",
-                "Use a new key for a new request, and the same parameters for a retry.");
+    refuse_other_request(names.empty() ? "The stored fingerprint is not that of the stored values."
+                                       : "The stored request differs in " + names + ".");
 }
 
 void refuse_order()

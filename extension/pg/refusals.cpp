@@ -4,8 +4,6 @@
 #include "boundary.h"
 #include "encoding.h"
 
-#include <string>
-
 #include "pg.h"
 
 namespace idem::pg {
@@ -27,6 +25,12 @@ std::string relation_name(Oid relation)
 }
 
 } // namespace
+
+void refuse_other_request(const std::string &detail)
+{
+    throw Error(sqlstate::kKeyReused, "idempotency key was already used with other parameters", detail,
+                "Use a new key for a new request, and the same parameters for a retry.");
+}
 
 void refuse_changed(const Binding &binding)
 {

@@ -2,9 +2,14 @@
 
 #include "binding.h"
 
+#include <string>
+
 #include "pg.h"
 
 namespace idem::pg {
+
+/// The key was used for another request: raise ID001. The detail says where they differ, without a value.
+[[noreturn]] void refuse_other_request(const std::string &detail);
 
 /// An inserted row is not found as it was sent: raise 42501 where row security hides it, else 55000.
 [[noreturn]] void refuse_changed(const Binding &binding);
