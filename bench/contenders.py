@@ -79,6 +79,10 @@ def ledger(name, about, **more):
 BATCH = 1000
 BATCH_KEYS = f"(:n::bigint * {BATCH} + g)::text || '-7000-8000-0192f3a47c5e'"
 
+# COPY reads all but the id and the key, which are defaults, from a file in the data directory.
+COPIED = "tenant_id, operation, request_hash, hash_version, amount_minor, currency, details"
+COPIED_FILE = "copied.txt"
+
 CONTENDERS = [
     Contender("raw", "one prepared INSERT ... ON CONFLICT DO NOTHING RETURNING; no answer for a used key",
               "raw.transactions", INSERT.format(table="raw.transactions") + ";"),
@@ -101,6 +105,8 @@ CONTENDERS = [
               INSERT.format(table="raw.transactions").replace("VALUES (", "SELECT ").replace(
                   ":details)", f":details FROM generate_series(1, {BATCH}) g").replace("{key}", BATCH_KEYS) + ";",
               works=("create",), rows_per_call=BATCH),
+    Contender("copy (batch)", f"COPY of {BATCH} rows from a file; per row", "raw.transactions",
+              f"COPY raw.transactions ({COPIED}) FROM '{COPIED_FILE}';", works=("create",), rows_per_call=BATCH),
     Contender("idem (batch)", f"idem_create_transactions of {BATCH} requests; per request", "idem_transactions",
               "SELECT ord, outcome, transaction_id FROM idem_create_transactions(ARRAY[:tenant::text], "
               f"ARRAY(SELECT {BATCH_KEYS} FROM generate_series(1, {BATCH}) g), ARRAY[:amount::bigint], "

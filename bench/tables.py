@@ -2,7 +2,8 @@
 
 import os
 
-from driver import FIRST, Failed
+from contenders import BATCH, COPIED, COPIED_FILE, request
+from driver import FIRST, STORED_AMOUNT, Failed
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 KEY_OF = {"ordered": "g::text || '-7000-8000-0192f3a47c5e'", "random": "md5(g::text)"}
@@ -17,6 +18,20 @@ def create(cursor):
     for name in ("plpgsql", "attached", "tables", "caught"):
         with open(os.path.join(FOLDER, f"{name}.sql"), encoding="utf-8") as file:
             cursor.execute(file.read())
+    write_copied_file(cursor)
+
+
+def write_copied_file(cursor):
+    """Writes the file that COPY reads: the rows of one batch."""
+    values = request(STORED_AMOUNT)
+    cursor.execute("SHOW data_directory")
+    path = os.path.join(cursor.fetchone()[0], COPIED_FILE)
+    row = [values[name] for name in ("tenant", "operation", "hash")] + [1] + [
+        values[name] for name in ("amount", "currency", "details")]
+    cursor.execute(f"CREATE TEMP TABLE copied AS SELECT {COPIED} FROM raw.transactions WHERE false")
+    cursor.execute("INSERT INTO copied SELECT %s, %s, %s, %s, %s, %s, %s FROM generate_series(1, %s)", (*row, BATCH))
+    cursor.execute("COPY copied TO %s", (path,))
+    cursor.execute("DROP TABLE copied")
 
 
 def count(cursor, table):
