@@ -16,6 +16,7 @@ import tempfile
 import psycopg2
 
 import contenders
+import costs
 import machine
 import summary
 import tables
@@ -81,6 +82,14 @@ def log_position():
         return cursor.fetchone()[0]
 
 
+def inserted(database, contender):
+    """Returns how many rows were ever inserted, by the server's statistics: to count so many rows takes too long."""
+    with contextlib.closing(connect(database)) as connection, connection.cursor() as cursor:
+        costs.settle(cursor)
+        cursor.execute("SELECT pg_stat_get_tuples_inserted(%s::regclass)", (contender.table,))
+        return cursor.fetchone()[0]
+
+
 def sizes(database):
     """Returns octets per row of each contender's table and indexes."""
     with contextlib.closing(connect(database)) as connection, connection.cursor() as cursor:
@@ -101,11 +110,14 @@ def measure(keys, rows_list, rounds, seconds, folder):
         for round_number in range(rounds + 1):
             shift = round_number % len(turns)
             for contender, rows in turns[shift:] + turns[:shift]:
+                before = inserted(f"rows_{rows}", contender)
                 start = log_position()
                 run = drivers[rows].run(contender, work, 8, f"--time={seconds}")
+                end = log_position()
+                tables.check(contender, work, run, inserted(f"rows_{rows}", contender) - before)
                 if round_number > 0:
                     runs[contender, rows].append(run)
-                    logged[contender, rows] += log_position() - start
+                    logged[contender, rows] += end - start
         for (contender, rows), found in runs.items():
             heap, indexes = room[rows][contender.name]
             cell = summary.cell(found)

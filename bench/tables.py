@@ -15,7 +15,7 @@ STEP = 1_000_000
 def create(cursor):
     """Creates the extension and everything that the contenders need."""
     cursor.execute("CREATE EXTENSION idem")
-    for name in ("plpgsql", "attached", "tables", "caught"):
+    for name in ("plpgsql", "double_entry", "attached", "tables", "caught"):
         with open(os.path.join(FOLDER, f"{name}.sql"), encoding="utf-8") as file:
             cursor.execute(file.read())
     write_copied_file(cursor)
