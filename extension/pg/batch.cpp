@@ -3,6 +3,7 @@
 #include "../core/errcodes.h"
 #include "../core/fingerprint.h"
 #include "../core/waves.h"
+#include "batch_fetch.h"
 #include "boundary.h"
 #include "bounded_insert.h"
 #include "engine.h"
@@ -11,7 +12,6 @@
 #include "statements.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "pg.h"
@@ -25,60 +25,8 @@ namespace sqlstate = core::sqlstate;
 // From so many requests on a look for one of them costs next to nothing.
 constexpr size_t kProbedBatch = 10;
 
-// A stored row that one of the entries met.
-struct Found {
-    uint32_t place;
-    core::Uuid id;
-    int version;
-    core::Sha256 hash;
-    size_t hash_octets; // how many it has really
-    TimestampTz created_at;
-    bool same_scope;
-};
-
-core::Uuid uuid_of(Datum value)
-{
-    core::Uuid id;
-    std::memcpy(id.data(), DatumGetUUIDP(value)->data, id.size());
-    return id;
-}
-
-// Read a row that a statement found. Server code.
-Found read_found(HeapTuple tuple, TupleDesc descriptor)
-{
-    const auto value = [&](BatchColumn column) {
-        bool null;
-        return SPI_getbinval(tuple, descriptor, column + 1, &null);
-    };
-    const bytea *hash = DatumGetByteaPP(value(kFoundHash));
-    Found found;
-    found.place = static_cast<uint32_t>(DatumGetInt32(value(kFoundPlace)));
-    found.id = uuid_of(value(kFoundId));
-    found.version = DatumGetInt16(value(kFoundVersion));
-    found.hash_octets = VARSIZE_ANY_EXHDR(hash);
-    std::memcpy(found.hash.data(), VARDATA_ANY(hash), std::min(found.hash_octets, found.hash.size()));
-    found.created_at = DatumGetTimestampTz(value(kFoundCreatedAt));
-    found.same_scope = DatumGetBool(value(kFoundSameScope));
-    return found;
-}
-
-// Run a statement with plans that find rows by an index, whatever statistics and settings say: a plan that was made
-// while the table was small would scan all of it and keep doing so while the table grows. Server code.
-void execute_by_index(const LedgerBinding &binding, BatchStatement statement)
-{
-    const int level = NewGUCNestLevel();
-    for (const char *name : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}) {
-        (void)set_config_option(name, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-    }
-    for (const char *name : {"enable_nestloop", "enable_indexscan"}) {
-        (void)set_config_option(name, "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-    }
-    execute(binding, binding.plan(statement), nullptr, nullptr, 0);
-    AtEOXact_GUC(true, level);
-}
-
 // The row that an entry became.
-Found own_row(const BatchEntry &entry, uint32_t place)
+FoundRow own_row(const BatchEntry &entry, uint32_t place)
 {
     return {place, entry.id, core::kHashVersion, entry.hash, entry.hash.size(), GetCurrentTransactionStartTimestamp(),
             true};
@@ -96,14 +44,13 @@ private:
     void look(bool first);
     void run_wave();
     void insert(BatchStatement statement);
-    std::vector<Found> fetch(BatchStatement statement, const Places &places);
-    void fetch_scopes(const Places &places);
-    void fetch_orders();
+    void settle_scopes(const Places &places);
+    void settle_orders();
     void settle_inserted(const Places &inserted);
-    void settle_created(const Found &row);
-    void settle_scope(const Found &row);
-    void settle_order(const Found &row);
-    void settle(uint32_t place, Outcome outcome, const Found &row);
+    void settle_created(const FoundRow &row);
+    void settle_scope(const FoundRow &row);
+    void settle_order(const FoundRow &row);
+    void settle(uint32_t place, Outcome outcome, const FoundRow &row);
     void drop_settled();
 
     const LedgerBinding &binding_;
@@ -161,7 +108,7 @@ void Decision::look(bool first)
     if (first && waves_.holds_back()) {
         // Some wait for an order_ref that nobody in this batch may get in the end. With all scopes settled that have a
         // row there are few waves.
-        fetch_scopes(waves_.scopes());
+        settle_scopes(waves_.scopes());
         return;
     }
     if (!looks_first(binding_)) {
@@ -171,12 +118,12 @@ void Decision::look(bool first)
             return;
         }
         const uint32_t probe = open_.front();
-        fetch_scopes({probe});
+        settle_scopes({probe});
         if (!waves_.is_settled(probe)) {
             return;
         }
     }
-    fetch_scopes(open_);
+    settle_scopes(open_);
 }
 
 void Decision::run_wave()
@@ -188,8 +135,8 @@ void Decision::run_wave()
     for (int round = 0; round < kRounds && !open_.empty(); ++round) {
         check_interrupts();
         insert(only_scope ? BatchStatement::insert_scope : BatchStatement::insert_any);
-        fetch_scopes(open_);
-        fetch_orders();
+        settle_scopes(open_);
+        settle_orders();
     }
     if (!open_.empty()) {
         // A clash on a further unique key never goes away; this insert lets the server report it (23505).
@@ -242,7 +189,7 @@ void Decision::settle_inserted(const Places &inserted)
         return;
     }
     size_t stored = 0;
-    for (const Found &row : fetch(BatchStatement::fetch_scope, inserted)) {
+    for (const FoundRow &row : fetch_scopes(binding_, entries_, inserted)) {
         if (row.same_scope && row.id == entries_[row.place].id) {
             settle_created(row);
             ++stored;
@@ -253,27 +200,9 @@ void Decision::settle_inserted(const Places &inserted)
     }
 }
 
-std::vector<Found> Decision::fetch(BatchStatement statement, const Places &places)
+void Decision::settle_scopes(const Places &places)
 {
-    std::vector<Found> found;
-    if (places.empty()) {
-        return found;
-    }
-    found.reserve(places.size());
-    const BatchRows rows(entries_, places, BatchRows::Shape::keys);
-    backend([&] {
-        execute_by_index(binding_, statement);
-        for (uint64 i = 0; i < SPI_processed; ++i) {
-            found.push_back(read_found(SPI_tuptable->vals[i], SPI_tuptable->tupdesc));
-        }
-        SPI_freetuptable(SPI_tuptable);
-    });
-    return found;
-}
-
-void Decision::fetch_scopes(const Places &places)
-{
-    for (const Found &row : fetch(BatchStatement::fetch_scope, places)) {
+    for (const FoundRow &row : fetch_scopes(binding_, entries_, places)) {
         if (!row.same_scope) {
             refuse_other_key(binding_);
         }
@@ -282,12 +211,12 @@ void Decision::fetch_scopes(const Places &places)
     drop_settled();
 }
 
-void Decision::fetch_orders()
+void Decision::settle_orders()
 {
     Places places;
     std::copy_if(open_.begin(), open_.end(), std::back_inserter(places),
                  [&](uint32_t place) { return !entries_[place].call.request.order_ref.null; });
-    for (const Found &row : fetch(BatchStatement::fetch_order, places)) {
+    for (const FoundRow &row : fetch_orders(binding_, entries_, places)) {
         if (row.same_scope) { // it appeared after the look for the scope: a twin, not another order
             settle_scope(row);
         } else {
@@ -298,7 +227,7 @@ void Decision::fetch_orders()
 }
 
 // The entry became this row; the later ones of its scope meet it.
-void Decision::settle_created(const Found &row)
+void Decision::settle_created(const FoundRow &row)
 {
     settle(row.place, Outcome::created, row);
     waves_.own_order(row.place);
@@ -306,7 +235,7 @@ void Decision::settle_created(const Found &row)
 }
 
 // The scope of the entry has this row.
-void Decision::settle_scope(const Found &row)
+void Decision::settle_scope(const FoundRow &row)
 {
     const StoredFingerprint stored{row.version, {reinterpret_cast<const char *>(row.hash.data()), row.hash_octets}};
     for (const uint32_t place : waves_.same_scope(row.place)) {
@@ -321,7 +250,7 @@ void Decision::settle_scope(const Found &row)
 
 // The order_ref of the entry has this row, of another scope. The next entry of its own scope that asks for something
 // else may still get a row, and then stands in the way of those behind it.
-void Decision::settle_order(const Found &row)
+void Decision::settle_order(const FoundRow &row)
 {
     waves_.own_order(row.place);
     for (const uint32_t place : waves_.same_scope(row.place)) {
@@ -332,7 +261,7 @@ void Decision::settle_order(const Found &row)
     }
 }
 
-void Decision::settle(uint32_t place, Outcome outcome, const Found &row)
+void Decision::settle(uint32_t place, Outcome outcome, const FoundRow &row)
 {
     BatchEntry &entry = entries_[place];
     entry.outcome = outcome;

@@ -11,6 +11,11 @@ bool can_fetch_by_index(const Binding &binding)
            pg_class_aclcheck(table.relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 
+Snapshot current_snapshot()
+{
+    return IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot();
+}
+
 bool fetch_by_index(const Binding &binding, const Row &row, Row &found)
 {
     ScanKeyData keys[kMaxScope];
@@ -20,7 +25,7 @@ bool fetch_by_index(const Binding &binding, const Row &row, Row &found)
                                column.equals, row.values[column.place]);
     }
     Relation table = relation_open(binding.table.relation, NoLock);
-    Snapshot snapshot = RegisterSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
+    Snapshot snapshot = RegisterSnapshot(current_snapshot());
     SysScanDesc scan =
         systable_beginscan(table, binding.table.scope_index, true, snapshot, binding.scope_columns, keys);
     HeapTuple tuple = systable_getnext(scan);

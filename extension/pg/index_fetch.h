@@ -11,6 +11,9 @@ namespace idem::pg {
 /// wants to see who reads (ExecutorCheckPerms_hook). Server code.
 bool can_fetch_by_index(const Binding &binding);
 
+/// The snapshot that a statement which starts now would see the rows by. Server code.
+Snapshot current_snapshot();
+
 /// Read the row with the scope of `row` into `found`, as a statement that starts now would see it. Tells whether it is
 /// there. Server code.
 bool fetch_by_index(const Binding &binding, const Row &row, Row &found);

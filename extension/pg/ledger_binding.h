@@ -36,6 +36,7 @@ public:
     void read_stored(HeapTuple tuple, TupleDesc descriptor, Row &row) const override;
     DirectResult claim_directly(const Row &row, Row &found) const override;
     bool renamed() const override;
+    const Ledger &ledger() const { return ledger_; }
 
 private:
     void check_kept() const;

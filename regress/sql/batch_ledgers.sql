@@ -192,6 +192,38 @@ SHOW enable_seqscan;
 RESET enable_nestloop;
 RESET enable_indexscan;
 
+-- What a batch reads depends on what it asks for, whatever was known of the ledger when the session's first one came:
+-- that it is empty, or that tenants have a row each.
+CREATE FUNCTION pg_temp.rows_read() RETURNS bigint LANGUAGE sql AS
+  $$SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'idem_transactions'$$;
+CREATE FUNCTION pg_temp.batch(first int, last int, key text) RETURNS TABLE (outcome text, count bigint) LANGUAGE sql AS
+  $$SELECT outcome::text, count(*) FROM public.idem_create_transactions('{t}', ARRAY(SELECT key || g FROM generate_series(first, last) g),
+  '{1}', '{EUR}', order_refs => ARRAY(SELECT 'o' || g FROM generate_series(first, last) g)) GROUP BY outcome$$;
+DISCARD PLANS;
+TRUNCATE idem_transactions;
+VACUUM ANALYZE idem_transactions;
+SELECT * FROM pg_temp.batch(1, 20, 'k');
+SELECT * FROM pg_temp.batch(1, 20, 'k');
+SELECT * FROM pg_temp.batch(1, 20, 'other');
+SELECT * FROM pg_temp.batch(21, 3000, 'k');
+BEGIN;
+SELECT pg_temp.rows_read() AS before \gset
+SELECT * FROM pg_temp.batch(1, 100, 'k');
+SELECT * FROM pg_temp.batch(1, 100, 'other');
+SELECT pg_temp.rows_read() - :before <= 300 AS few;
+COMMIT;
+TRUNCATE idem_transactions;
+SELECT outcome, count(*) FROM idem_create_transactions(ARRAY(SELECT 'tenant' || g FROM generate_series(1, 3000) g), ARRAY(SELECT 'k' FROM generate_series(1, 3000)), '{1}', '{EUR}')
+GROUP BY outcome;
+VACUUM ANALYZE idem_transactions;
+SELECT * FROM pg_temp.batch(1, 3000, 'k');
+BEGIN;
+SELECT pg_temp.rows_read() AS before \gset
+SELECT * FROM pg_temp.batch(1, 100, 'k');
+SELECT * FROM pg_temp.batch(1, 100, 'other');
+SELECT pg_temp.rows_read() - :before <= 300 AS few;
+COMMIT;
+
 DELETE FROM idem_transactions;
 REVOKE ALL ON idem_transactions FROM regress_idem_reader;
 DROP OWNED BY regress_idem_app;
