@@ -223,6 +223,22 @@ SELECT * FROM pg_temp.batch(1, 100, 'k');
 SELECT * FROM pg_temp.batch(1, 100, 'other');
 SELECT pg_temp.rows_read() - :before <= 300 AS few;
 COMMIT;
+-- Also where a statement reads.
+ALTER TABLE idem_transactions ENABLE ROW LEVEL SECURITY;
+DISCARD PLANS;
+TRUNCATE idem_transactions;
+VACUUM ANALYZE idem_transactions;
+SELECT * FROM pg_temp.batch(1, 20, 'k');
+SELECT * FROM pg_temp.batch(1, 20, 'k');
+SELECT * FROM pg_temp.batch(1, 20, 'other');
+SELECT * FROM pg_temp.batch(21, 3000, 'k');
+BEGIN;
+SELECT pg_temp.rows_read() AS before \gset
+SELECT * FROM pg_temp.batch(1, 100, 'k');
+SELECT * FROM pg_temp.batch(1, 100, 'other');
+SELECT pg_temp.rows_read() - :before <= 300 AS few;
+COMMIT;
+ALTER TABLE idem_transactions DISABLE ROW LEVEL SECURITY;
 
 DELETE FROM idem_transactions;
 REVOKE ALL ON idem_transactions FROM regress_idem_reader;
