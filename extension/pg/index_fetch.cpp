@@ -1,5 +1,7 @@
 #include "index_fetch.h"
 
+#include "version.h"
+
 #include "pg.h"
 
 namespace idem::pg {
@@ -8,7 +10,8 @@ bool can_fetch_by_index(const Binding &binding)
 {
     const Table &table = binding.table;
     return table.plain_reads && !table.partitioned && !table.row_security && ExecutorCheckPerms_hook == nullptr &&
-           pg_class_aclcheck(table.relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+           pg_class_aclcheck(table.relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+           may_use_schema(GetUserId(), table.schema);
 }
 
 Snapshot current_snapshot()

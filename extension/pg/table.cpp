@@ -25,6 +25,7 @@ void note_nature(Relation table, Table &facts)
     const TupleConstr *constraints = RelationGetDescr(table)->constr;
     facts.may_change_rows = facts.partitioned || (triggers != nullptr && triggers->trig_insert_before_row);
     facts.row_security = table->rd_rel->relrowsecurity;
+    facts.schema = RelationGetNamespace(table);
     facts.plain_reads = true;
     for (int i = 0; i < RelationGetNumberOfAttributes(table); ++i) {
         constexpr char kVirtual = 'v'; // since release 18

@@ -7,6 +7,7 @@ namespace idem::pg {
 /// What a call must know of the table that it inserts into.
 struct Table {
     Oid relation = InvalidOid;
+    Oid schema = InvalidOid;
     bool partitioned = false;
     Oid scope_index = InvalidOid;    // unique on the columns of the scope
     bool further_unique = false;     // may have unique keys that a new row clashes on beside its own

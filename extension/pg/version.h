@@ -16,6 +16,16 @@ inline bool owns_schema(Oid role, Oid schema)
 #endif
 }
 
+/// Whether the role has USAGE on the schema, without which no statement of it can name what is inside.
+inline bool may_use_schema(Oid role, Oid schema)
+{
+#if PG_VERSION_NUM >= 160000
+    return object_aclcheck(NamespaceRelationId, schema, role, ACL_USAGE) == ACLCHECK_OK;
+#else
+    return pg_namespace_aclcheck(schema, role, ACL_USAGE) == ACLCHECK_OK;
+#endif
+}
+
 /// Start an index scan with so many keys, to be given by index_rescan().
 inline IndexScanDesc begin_index_scan(Relation table, Relation index, Snapshot snapshot, int keys)
 {

@@ -4,6 +4,7 @@
 #include "ledger.h"
 #include "other_libraries.h"
 #include "unique_key.h"
+#include "version.h"
 
 #include "pg.h"
 
@@ -202,6 +203,9 @@ const char *direct_write_declined(const Ledger &ledger)
     constexpr AclMode kNeeded = ACL_SELECT | ACL_INSERT;
     if (pg_class_aclmask(ledger.relation, GetUserId(), kNeeded, ACLMASK_ALL) != kNeeded) {
         return "The role lacks SELECT or INSERT on the whole table.";
+    }
+    if (!may_use_schema(GetUserId(), ledger.schema)) {
+        return "The role lacks USAGE on the table's schema.";
     }
     return nullptr;
 }

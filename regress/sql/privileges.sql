@@ -187,7 +187,26 @@ CREATE EXTENSION idem SCHEMA regress_idem;
 GRANT INSERT, SELECT ON regress_idem.idem_transactions TO regress_idem_none;
 SET LOCAL ROLE regress_idem_none;
 SELECT regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+-- Nor behind a view, through which the function can be called.
 RESET ROLE;
+CREATE SCHEMA regress_idem_front;
+CREATE VIEW regress_idem_front.once AS SELECT outcome FROM regress_idem.idem_create_transaction('t', 'k', 1, 'EUR');
+CREATE VIEW regress_idem_front.many AS
+  SELECT outcome FROM regress_idem.idem_create_transactions('{t}', '{k}', '{1}', '{EUR}');
+GRANT USAGE ON SCHEMA regress_idem_front TO regress_idem_none;
+GRANT SELECT ON ALL TABLES IN SCHEMA regress_idem_front TO regress_idem_none;
+SET LOCAL ROLE regress_idem_none;
+SELECT * FROM regress_idem_front.once;
+SELECT * FROM regress_idem_front.many;
+RESET ROLE;
+SELECT * FROM regress_idem_front.once;
+SET LOCAL ROLE regress_idem_none;
+SELECT * FROM regress_idem_front.once;
+SELECT * FROM regress_idem_front.many;
+RESET ROLE;
+DELETE FROM regress_idem.idem_transactions;
+DROP VIEW regress_idem_front.once, regress_idem_front.many;
+DROP SCHEMA regress_idem_front;
 SELECT regress_idem.idem_grant('regress_idem_none');
 SELECT * FROM pg_temp.rights('regress_idem_none');
 SET LOCAL ROLE regress_idem_none;
