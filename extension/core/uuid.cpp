@@ -10,13 +10,11 @@
 namespace idem::core {
 namespace {
 
-constexpr size_t kRandomOctets = 8; // of one UUID
-
 // Random octets that nobody has been given yet. OpenSSL's generator costs much the same for 8 octets as for a block.
 // The pool must not outlive a fork: a server process that makes ids does not fork.
 class RandomPool {
 public:
-    void take(unsigned char *target)
+    UuidRandom take()
     {
         if (used_ == pool_.size()) {
             if (RAND_bytes(pool_.data(), static_cast<int>(pool_.size())) != 1) {
@@ -24,22 +22,23 @@ public:
             }
             used_ = 0;
         }
-        std::memcpy(target, &pool_[used_], kRandomOctets);
-        used_ += kRandomOctets;
+        UuidRandom random;
+        std::memcpy(random.data(), &pool_[used_], random.size());
+        used_ += random.size();
+        return random;
     }
 
 private:
-    std::array<unsigned char, 64 * kRandomOctets> pool_;
+    std::array<unsigned char, 64 * std::tuple_size_v<UuidRandom>> pool_;
     size_t used_ = pool_.size();
 };
 
 } // namespace
 
-Uuid make_uuid7(int64_t unix_microseconds)
+Uuid make_uuid7(int64_t unix_microseconds, const UuidRandom &random)
 {
-    static RandomPool random;
     Uuid uuid;
-    random.take(&uuid[8]);
+    std::memcpy(&uuid[8], random.data(), random.size());
     const int64_t milliseconds = unix_microseconds / 1000;
     const int64_t fraction = unix_microseconds % 1000 * 4096 / 1000;
     for (size_t i = 0; i < 6; ++i) {
@@ -49,6 +48,12 @@ Uuid make_uuid7(int64_t unix_microseconds)
     uuid[7] = static_cast<unsigned char>(fraction);
     uuid[8] = static_cast<unsigned char>(0x80 | (uuid[8] & 0x3F));
     return uuid;
+}
+
+Uuid make_uuid7(int64_t unix_microseconds)
+{
+    static RandomPool random;
+    return make_uuid7(unix_microseconds, random.take());
 }
 
 } // namespace idem::core
