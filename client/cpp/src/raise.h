@@ -1,0 +1,26 @@
+#pragma once
+
+#include <idem/error.hpp>
+
+#include <string>
+
+namespace idem::client {
+
+/// What an Error says.
+struct Failure {
+    std::string sqlstate;
+    std::string message;
+    std::string detail = {};
+    std::string hint = {};
+};
+
+/// Throws the class of Error that belongs to the SQLSTATE.
+[[noreturn]] void raise(const Failure &failure, int attempts = 0);
+
+/// Throws an Error with the same SQLSTATE and texts, and the number of attempts.
+[[noreturn]] void raise_again(const Error &error, int attempts);
+
+/// Throws InDoubtError after a failure of which it is not known how it ended.
+[[noreturn]] void raise_in_doubt(const Error &last, int attempts);
+
+} // namespace idem::client
