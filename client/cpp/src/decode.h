@@ -1,0 +1,17 @@
+#pragma once
+
+#include <idem/request.hpp>
+
+#include <libpq-fe.h>
+
+#include <vector>
+
+namespace idem::client {
+
+/// Reads the row of a single call. Throws Error 08P01 for one of another form.
+Result decode_result(const PGresult *result);
+
+/// Reads the rows of a call for so many requests, in their order. Throws Error 08P01 for an answer of another form.
+std::vector<BatchResult> decode_batch(const PGresult *result, std::size_t count);
+
+} // namespace idem::client
