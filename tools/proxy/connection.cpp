@@ -213,7 +213,7 @@ void Connection::take_from_server(std::string_view octets, Clock::time_point now
 void Connection::answer_begins(const Message &message)
 {
     // Without CopyInResponse the client would not send what the server then waits for.
-    server_skips_ = pending_ && dialogue_.position() >= pending_->passage.answer && message.type != 'G';
+    server_skips_ = pending_ && dialogue_.position().reaches(pending_->passage.answer) && message.type != 'G';
     if (server_skips_ && (message.type == 'C' || message.type == 'E')) {
         pending_->result = result_in(message);
     }
@@ -249,6 +249,9 @@ void Connection::finish_pending(Clock::time_point now)
 void Connection::client_left(Clock::time_point now)
 {
     client_ended_ = true;
+    if (network_.held && !silent_) {
+        be_held(now);
+    }
     if (silent_) {
         client_.close();
         left_ = now;
@@ -261,6 +264,9 @@ void Connection::client_left(Clock::time_point now)
 void Connection::server_left(Clock::time_point now)
 {
     server_ended_ = true;
+    if (network_.held && !silent_) {
+        be_held(now);
+    }
     if (silent_) {
         server_.close();
         return;
@@ -287,7 +293,7 @@ void Connection::fall_silent(Clock::time_point now)
     }
 }
 
-// Loses what was just read, and what is on its way with it.
+// Loses what has just come, and what is on its way with it.
 void Connection::be_held(Clock::time_point now)
 {
     output_.fault(number_, "hold", "control", 0, {});

@@ -6,7 +6,6 @@
 #include "framer.hpp"
 #include "statement.hpp"
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,7 +21,10 @@ struct Position {
     std::uint64_t groups = 0;
     std::uint64_t results = 0;
 
-    auto operator<=>(const Position &) const = default;
+    [[nodiscard]] bool reaches(const Position &other) const
+    {
+        return groups != other.groups ? groups > other.groups : results >= other.results;
+    }
 };
 
 // A point that a message is at, and where the answer to it begins.

@@ -83,14 +83,12 @@ std::optional<Fault> fault_named(std::string_view name)
 
 const std::vector<Fault> &all_faults()
 {
-    static const std::vector<Fault> kList = [] {
-        std::vector<Fault> list;
-        for (const Kind &kind : kFaults) {
-            list.push_back(kind.fault);
-        }
-        return list;
+    static const std::vector<Fault> list = [] {
+        std::vector<Fault> faults(kFaults.size());
+        std::transform(kFaults.begin(), kFaults.end(), faults.begin(), [](const Kind &kind) { return kind.fault; });
+        return faults;
     }();
-    return kList;
+    return list;
 }
 
 Points usual_points(Fault fault)

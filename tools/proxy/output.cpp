@@ -27,15 +27,14 @@ void Output::fault(std::uint64_t connection, std::string_view fault, std::string
     const auto now = duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     std::string fraction = std::to_string(now % 1'000'000);
     fraction.insert(0, 6 - fraction.size(), '0');
-    std::string text = "{\"time\": " + std::to_string(now / 1'000'000) + '.' + fraction;
-    text += ", \"connection\": " + std::to_string(connection);
-    text += ", \"fault\": \"" + std::string(fault) + "\", \"point\": \"" + std::string(point) + '"';
-    text += ", \"number\": " + std::to_string(number);
+    std::string text = R"({"time": )" + std::to_string(now / 1'000'000) + '.' + fraction;
+    text += R"(, "connection": )" + std::to_string(connection);
+    text += R"(, "fault": ")" + std::string(fault) + R"(", "point": ")" + std::string(point);
+    text += R"(", "number": )" + std::to_string(number);
     // The server chooses this text; whatever it is, the line stays JSON.
     std::string plain(answer);
     std::erase_if(plain, [](unsigned char octet) { return std::isalnum(octet) == 0 && octet != ' '; });
-    text += ", \"answer\": \"" + plain + "\"}";
-    line(text);
+    line(text + R"(, "answer": ")" + plain + R"("})");
 }
 
 pollfd Output::want() const

@@ -29,6 +29,32 @@ void send_at_once(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
+// Makes a socket that has a port of 127.0.0.1; 0 stands for any that is free.
+Socket bind_to(std::uint16_t port)
+{
+    Socket bound(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    const int on = 1;
+    if (!bound.open() || setsockopt(bound.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        bind(bound.fd(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) < 0) {
+        fail("bind");
+    }
+    return bound;
+}
+
+std::uint16_t port_of(const Socket &bound)
+{
+    sockaddr_in address{};
+    socklen_t length = sizeof(address);
+    if (getsockname(bound.fd(), reinterpret_cast<sockaddr *>(&address), &length) < 0) {
+        fail("getsockname");
+    }
+    return ntohs(address.sin_port);
+}
+
 Address resolve_folder(const std::string &folder, const std::string &port)
 {
     sockaddr_un address{};
@@ -89,25 +115,16 @@ int Socket::release()
     return std::exchange(fd_, -1);
 }
 
-Listener::Listener() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))
+Listener::Listener()
 {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (!socket_.open() || bind(socket_.fd(), reinterpret_cast<sockaddr *>(&address), sizeof(address)) < 0 ||
-        listen(socket_.fd(), SOMAXCONN) < 0) {
+    // Only a port that was asked for by its number stays with a socket that is shut down. So one socket finds a port
+    // that is free, and another one asks for it before the first lets it go.
+    const Socket finder = bind_to(0);
+    port_ = port_of(finder);
+    socket_ = bind_to(port_);
+    if (listen(socket_.fd(), SOMAXCONN) < 0) {
         fail("listen");
     }
-}
-
-std::uint16_t Listener::port() const
-{
-    sockaddr_in address{};
-    socklen_t length = sizeof(address);
-    if (getsockname(socket_.fd(), reinterpret_cast<sockaddr *>(&address), &length) < 0) {
-        fail("getsockname");
-    }
-    return ntohs(address.sin_port);
 }
 
 Socket Listener::accept() const
@@ -126,7 +143,7 @@ void Listener::refuse(bool refused)
     if (refused == refused_) {
         return;
     }
-    // Linux takes a socket that was shut down back to where bind left it, so that nobody else gets the port.
+    // Linux takes a socket that was shut down back to where bind left it.
     if (refused ? shutdown(socket_.fd(), SHUT_RDWR) < 0 : listen(socket_.fd(), SOMAXCONN) < 0) {
         fail("listen");
     }

@@ -48,7 +48,7 @@ public:
     Listener();
 
     [[nodiscard]] int fd() const { return socket_.fd(); }
-    [[nodiscard]] std::uint16_t port() const;
+    [[nodiscard]] std::uint16_t port() const { return port_; }
 
     // Takes the next connection; gives none where there is none, and throws where there is no room for it.
     [[nodiscard]] Socket accept() const;
@@ -58,6 +58,7 @@ public:
     [[nodiscard]] bool refuses() const { return refused_; }
 
 private:
+    std::uint16_t port_ = 0;
     Socket socket_;
     bool refused_ = false;
 };

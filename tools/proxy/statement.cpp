@@ -37,7 +37,7 @@ public:
     {
         skip_blanks();
         std::string word;
-        while (!at_end() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) {
+        while (!at_end() && is_name(text_[at_])) {
             word += static_cast<char>(std::toupper(static_cast<unsigned char>(text_[at_++])));
         }
         return word;
