@@ -27,7 +27,7 @@ ISOLATION       = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/sp
 ISOLATION_OPTS  = --no-locale --encoding=UTF8 --inputdir=regress --outputdir=. --load-extension=idem
 TAP_TESTS       = 1
 PROVE_TESTS     = regress/t/*.pl
-EXTRA_CLEAN     = $(STAMP) build/test-results tools/delay_proxy tools/fault_proxy
+EXTRA_CLEAN     = $(STAMP) build/test-results tools/fault_proxy
 
 PG_CONFIG      ?= pg_config
 PGXS           := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -79,9 +79,6 @@ bench:
 
 bench-growth:
 	@scripts/bench --growth
-
-tools/delay_proxy: tools/delay_proxy.cpp
-	$(CXX) -std=c++20 -O2 -Wall -Wextra -o $@ $<
 
 tools/fault_proxy: $(wildcard tools/proxy/*.cpp tools/proxy/*.hpp)
 	$(CXX) -std=c++20 -O2 -Wall -Wextra -o $@ $(filter %.cpp,$^)

@@ -83,8 +83,8 @@ def output_of(command, **options):
 @contextlib.contextmanager
 def delayed(microseconds):
     """The address of a proxy that adds a round trip of so many microseconds."""
-    proxy = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "delay_proxy")
-    command = [proxy, "127.0.0.1", os.environ["PGPORT"], str(microseconds)]
+    proxy = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "fault_proxy")
+    command = [proxy, "127.0.0.1", os.environ["PGPORT"], "--round-trip-us", str(microseconds)]
     with child(command, stdout=subprocess.PIPE) as process:
         try:
             yield {"PGHOST": "127.0.0.1", "PGPORT": process.stdout.readline().strip()}
