@@ -123,15 +123,15 @@ void Wire::flush()
 {
     for (;;) {
         const int left = PQflush(connection_);
-        if (left == 0) {
-            return;
+        if (left == 0 || PQstatus(connection_) == CONNECTION_BAD) {
+            return; // the results tell what happened
         }
         if (left < 0) {
             fail(nullptr);
         }
         wait_for(POLLIN | POLLOUT);
         if (PQconsumeInput(connection_) != 1) {
-            return; // the results tell what happened
+            return;
         }
     }
 }
