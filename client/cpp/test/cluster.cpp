@@ -37,7 +37,7 @@ int free_port()
 
 Cluster::Cluster() : data_(folder_.path() + "/data"), port_(free_port())
 {
-    run_or_throw({"initdb", "-D", data_, "-U", "postgres", "-N", "-E", "UTF8", "--locale=C", "-A", "trust",
+    run_or_throw({"initdb", "-D", data_, "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C", "-A", "trust",
                   "--no-instructions"});
     set("listen_addresses", "127.0.0.1");
     set("unix_socket_directories", folder_.path());
@@ -52,8 +52,8 @@ Cluster::Cluster() : data_(folder_.path() + "/data"), port_(free_port())
 
 Cluster::Cluster(const Cluster &primary, const std::string &name) : data_(folder_.path() + "/data"), port_(free_port())
 {
-    run_or_throw(
-        {"pg_basebackup", "-D", data_, "-c", "fast", "-R", "-d", primary.conninfo() + " application_name=" + name});
+    run_or_throw({"pg_basebackup", "-D", data_, "--no-sync", "-c", "fast", "-R", "-d",
+                  primary.conninfo() + " application_name=" + name});
     set("unix_socket_directories", folder_.path());
     set("port", std::to_string(port_));
     start();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -155,6 +156,8 @@ int run_program(const std::vector<std::string> &command)
     words.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {
+        // What it tells of its progress is of no interest.
+        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
         execvp(words[0], words.data());
         _exit(127);
     }
