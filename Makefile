@@ -62,7 +62,7 @@ sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
 
 # The GoogleTest suite of extension/core.
 unit:
-	cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIDEM_CLIENT=OFF
 	cmake --build build
 	ctest --test-dir build --output-on-failure
 
@@ -87,7 +87,7 @@ lint: version-check
 	@scripts/lint
 
 format:
-	clang-format -i $$(git ls-files '*.cpp' '*.h')
+	clang-format -i $$(git ls-files '*.cpp' '*.h' '*.hpp')
 
 # idem.control holds the version; every other place must agree with it.
 version-check:

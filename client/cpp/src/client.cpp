@@ -47,7 +47,7 @@ void wait_if_replayed(Session &session, bool replayed_in_doubt)
 std::string version_of(Session &session)
 {
     const ResultPtr result = session.wire().run({session.home().calls().version.c_str()});
-    return std::string(PQgetvalue(result.get(), 0, 0), static_cast<std::size_t>(PQgetlength(result.get(), 0, 0)));
+    return {PQgetvalue(result.get(), 0, 0), static_cast<std::size_t>(PQgetlength(result.get(), 0, 0))};
 }
 
 } // namespace

@@ -49,7 +49,7 @@ Settings settings_but(const char *refused, const std::string &conninfo, const ch
 std::string target_of(const std::string &conninfo)
 {
     constexpr char kSpoiled[] = "channel_binding";
-    const std::string given = settings_but(kSpoiled, conninfo, nullptr)[kTarget];
+    std::string given = settings_but(kSpoiled, conninfo, nullptr)[kTarget];
     if (given != "any" || settings_but(kSpoiled, conninfo, "read-write")[kTarget] == "any") {
         return given;
     }

@@ -137,7 +137,7 @@ bool Session::reusable() const
     return !lost() && !cancel_sent_ && !dying_ && PQtransactionStatus(native()) == PQTRANS_IDLE;
 }
 
-bool Session::alive()
+bool Session::alive() const
 {
     pollfd socket{PQsocket(native()), POLLIN, 0};
     if (poll(&socket, 1, 0) == 0) {

@@ -69,7 +69,7 @@ public:
     /// Whether the connection is idle, and everything that was sent is answered.
     [[nodiscard]] bool reusable() const;
     /// Whether a connection that was idle is still good, as far as can be seen without asking the server.
-    bool alive();
+    [[nodiscard]] bool alive() const;
 
     /// While set, the transaction is committed by the client, not by the one who writes in it.
     bool managed = false;
