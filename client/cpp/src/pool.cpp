@@ -72,6 +72,7 @@ void Pool::give(std::unique_ptr<Session> session) noexcept
     }
     session->managed = false;
     if (session->reusable()) {
+        session->rest();
         const std::lock_guard lock(mutex_);
         if (trusted(*session)) {
             idle_.push_back(std::move(session));

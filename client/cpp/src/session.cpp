@@ -14,6 +14,8 @@ namespace {
 // Long enough for a server that answers; a connection that is given up is closed, which rolls back as well.
 constexpr std::chrono::milliseconds kRollbackTime(500);
 
+constexpr std::chrono::milliseconds kJustUsed(1);
+
 std::string_view text_of(const PGresult *notice, int field)
 {
     const char *text = PQresultErrorField(notice, field);
@@ -140,7 +142,7 @@ bool Session::reusable() const
 bool Session::alive() const
 {
     pollfd socket{PQsocket(native()), POLLIN, 0};
-    if (poll(&socket, 1, 0) == 0) {
+    if (Deadline::Clock::now() - rested_ < kJustUsed || poll(&socket, 1, 0) == 0) {
         return true;
     }
     // It has sent something: a notice, or its last words, behind which the end may follow.

@@ -68,7 +68,10 @@ public:
     [[nodiscard]] bool uncertain() const { return commit_sent_ && (lost() || wait_cancelled_); }
     /// Whether the connection is idle, and everything that was sent is answered.
     [[nodiscard]] bool reusable() const;
-    /// Whether a connection that was idle is still good, as far as can be seen without asking the server.
+    /// Begins to be idle.
+    void rest() { rested_ = Deadline::Clock::now(); }
+    /// Whether a connection that was idle is still good, as far as can be seen without asking the server. One that has
+    /// just been used is taken for good: that saves a look at the socket with each call on a busy pool.
     [[nodiscard]] bool alive() const;
 
     /// While set, the transaction is committed by the client, not by the one who writes in it.
@@ -86,6 +89,7 @@ private:
     std::uint64_t age_;
     std::string instance_;
     std::optional<Deadline> deadline_;
+    Deadline::Clock::time_point rested_{};
     std::chrono::milliseconds each_{0};
     bool commit_sent_ = false;
     bool wait_cancelled_ = false;

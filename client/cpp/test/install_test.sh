@@ -21,9 +21,9 @@ expect_version "$work/build/shared"
 expect_version "$work/build/static"
 
 library=$(dirname "$(find "$work/installed" -name libidem_client.a)")
-export PKG_CONFIG_PATH=$library/pkgconfig
 # The file tells where it was meant to be installed.
-read -ra flags < <(pkg-config "--define-variable=prefix=$work/installed" --cflags --libs idem-client)
+sed -i "s|^prefix=.*|prefix=$work/installed|" "$library/pkgconfig/idem-client.pc"
+read -ra flags < <(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --cflags --libs idem-client)
 "$compiler" -std=c++20 "$source/consumer.cpp" "${flags[@]}" -o "$work/by_pkg_config"
 expect_version env "LD_LIBRARY_PATH=$library" "$work/by_pkg_config"
 
