@@ -21,8 +21,10 @@ struct RedisOptions {
     std::chrono::milliseconds timeout{50};
     /// How long a result is kept.
     std::chrono::seconds expiry{24 * 3600};
-    /// The most connections kept.
+    /// The most connections at a time.
     std::size_t connections = 8;
+    /// Names the database whose results these are, where several use one Redis; part of the keys then.
+    std::string ledger = {};
     /// Called at most once a minute while Redis fails, with what it said. Default: a line on standard error.
     std::function<void(std::string_view)> warn = {};
 };
@@ -33,7 +35,8 @@ struct RedisOptions {
 /// slow every call down. Redis that is down, slow, flushed or failed over changes the latency and nothing else.
 class IDEM_CLIENT_API Redis final : public client::ResultCache {
 public:
-    /// Connects when first used. Throws nothing for a server that is not there.
+    /// Connects when first used. Throws Error 22023 for options that make no sense, nothing for a server that is not
+    /// there.
     explicit Redis(RedisOptions options);
     ~Redis() override;
     std::optional<client::Result> find(const client::Request &request) noexcept override;
