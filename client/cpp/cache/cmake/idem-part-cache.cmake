@@ -1,0 +1,2 @@
+# Taken in by idemConfig.cmake, behind the targets of the client.
+include(${CMAKE_CURRENT_LIST_DIR}/idemCacheTargets.cmake)
