@@ -5,17 +5,24 @@ import threading
 import time
 import unittest
 
-from proxied import SILENCE, TABLE, Proxy, ServerTest, Wire, insert, query
+from proxied import SILENCE, TABLE, Proxy, ServerTest, Wire, insert, query, until
 
 
 class Data(ServerTest):
+
+    def blocked(self):
+        """Whether the server still waits for its client to read, a little later."""
+        time.sleep(SILENCE / 10)
+        return self.run_direct(f"SELECT wait_event FROM pg_stat_activity WHERE application_name = '{TABLE}'") == [
+            ("ClientWrite",)]
 
     def test_a_client_that_does_not_read_slows_the_server_and_fills_no_memory(self):
         proxy = self.proxy("--round-trip-us", "500")
         wire = self.wire(proxy)
         rows, size = 200, 1_000_000
         wire.send(query(f"SELECT repeat(chr(65 + i % 26), {size}) FROM generate_series(1, {rows}) i"))
-        time.sleep(SILENCE * 3)
+        # The server has much more to say, and cannot.
+        until(lambda: all(self.blocked() for _ in range(20)))
         for number in range(rows):
             kind, body = wire.next() if number else (wire.next(), wire.next())[1]
             self.assertEqual((kind, len(body)), ("D", size + 6))
@@ -44,7 +51,7 @@ class Chance(ServerTest):
             for number in range(60):
                 try:
                     with Wire(proxy.port) as wire:
-                        wire.socket.settimeout(1.5)
+                        wire.socket.settimeout(3)
                         for statement in ("BEGIN", insert(number), "COMMIT"):
                             wire.ask(query(statement))
                 except (AssertionError, OSError):

@@ -3,7 +3,6 @@
 import errno
 import os
 import socket
-import statistics
 import struct
 import subprocess
 import sys
@@ -231,18 +230,15 @@ class Networks(ServerTest):
         self.assertEqual(proxy.all_faults(), [])
 
     def test_a_round_trip_takes_its_time(self):
-        plain, slow = self.proxy(), self.proxy("--round-trip-us", "20000")
-        times = {}
-        for proxy in (plain, slow):
-            wire = self.wire(proxy)
-            taken = []
-            for _ in range(21):
-                start = time.monotonic()
-                wire.ask(query("SELECT 1"))
-                taken.append(time.monotonic() - start)
-            times[proxy] = taken
-        self.assertGreaterEqual(min(times[slow]), 0.020)
-        self.assertLess(statistics.median(times[slow]) - statistics.median(times[plain]), 0.030)
+        wire = self.wire(self.proxy("--round-trip-us", "20000"))
+        taken = []
+        for _ in range(21):
+            start = time.monotonic()
+            wire.ask(query("SELECT 1"))
+            taken.append(time.monotonic() - start)
+        # Other work on the machine may slow some of them.
+        self.assertGreaterEqual(min(taken), 0.020)
+        self.assertLess(min(taken), 0.030)
 
 
 class Processes(ServerTest):
