@@ -27,7 +27,7 @@ ISOLATION       = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/sp
 ISOLATION_OPTS  = --no-locale --encoding=UTF8 --inputdir=regress --outputdir=. --load-extension=idem
 TAP_TESTS       = 1
 PROVE_TESTS     = regress/t/*.pl
-EXTRA_CLEAN     = $(STAMP) build/test-results tools/fault_proxy
+EXTRA_CLEAN     = $(STAMP) build/test-results tools/fault_proxy client/cli/idem
 
 PG_CONFIG      ?= pg_config
 PGXS           := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
