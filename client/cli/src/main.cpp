@@ -2,6 +2,10 @@
 #include "exit_code.hpp"
 #include "source.hpp"
 
+#ifdef IDEM_CLI_VERIFY
+#include "verify_command.hpp"
+#endif
+
 #include <cstdlib>
 #include <iostream>
 
@@ -15,6 +19,9 @@ void add_commands(CLI::App &app, const Connection &connection)
     add_load(app, connection);
     add_audit(app, connection);
     add_bench(app);
+#ifdef IDEM_CLI_VERIFY
+    verify::add_verify(app);
+#endif
 }
 
 void add_connection_options(CLI::App &app, Connection &connection)
