@@ -58,7 +58,7 @@ sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test demo bench bench-growth lint format version-check dist
+.PHONY: unit test demo chaos bench bench-growth lint format version-check dist
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -72,6 +72,10 @@ test:
 
 demo:
 	@scripts/demo
+
+# Clients against servers that fail in every way. SEED=N repeats a run.
+chaos:
+	@scripts/chaos --faults $(or $(FAULTS),2000) $(if $(SEED),--seed $(SEED))
 
 # make bench QUICK=1 takes less than 3 minutes; bench/README.md tells the rest.
 bench:
