@@ -57,3 +57,10 @@ build_and_install() {
         as_root "${make[@]}" install
     fi
 }
+
+# Builds the client, its command and their tests, or only the targets named.
+build_client() {
+    cmake -S "$root" -B "$root/build/client" -DIDEM_CLIENT=ON -DIDEM_TESTS=ON \
+        "-DPostgreSQL_ROOT=$(dirname "$("$pg_config" --bindir)")" || return
+    cmake --build "$root/build/client" -j2 ${1:+--target "$@"}
+}
