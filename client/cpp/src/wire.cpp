@@ -149,8 +149,17 @@ ResultPtr Wire::next()
     return ResultPtr(PQgetResult(connection_));
 }
 
+// What is too late is not sent: a COMMIT that is cancelled at once would only be one more doubt.
+void Wire::check_time() const
+{
+    if (deadline_.passed()) {
+        raise({"57014", "the deadline passed"});
+    }
+}
+
 ResultPtr Wire::run(const Statement &statement)
 {
+    check_time();
     send(statement);
     ResultPtr result;
     while (ResultPtr current = next()) {
@@ -170,6 +179,7 @@ ResultPtr Wire::run(const Statement &statement)
 
 std::vector<ResultPtr> Wire::run_together(std::span<const Statement> statements)
 {
+    check_time();
     if (PQenterPipelineMode(connection_) != 1) {
         fail(nullptr);
     }

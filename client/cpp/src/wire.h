@@ -44,6 +44,7 @@ public:
     [[nodiscard]] PGconn *native() const noexcept { return connection_; }
 
 private:
+    void check_time() const;
     void send(const Statement &statement);
     void wait_for(short events);
     void give_more_time();

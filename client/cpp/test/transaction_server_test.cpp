@@ -1,6 +1,7 @@
 #include <idem/client.hpp>
 
 #include "error_of.h"
+#include "literal.h"
 #include "server.h"
 
 #include <gtest/gtest.h>
@@ -8,15 +9,14 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace idem::client::test {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
-using std::string_literals::operator""s;
-
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 class TransactionTest : public testing::Test {
 protected:
     void SetUp() override
@@ -38,7 +38,7 @@ protected:
 
     Database database_;
     Attempted attempted_;
-    Client client_{{.pool_size = 1, .retry = {.deadline = 5s}, .on_attempt = attempted_.hook()}};
+    Client client_{{.pool_size = 1, .retry = {.deadline = seconds(5)}, .on_attempt = attempted_.hook()}};
     Request request_ = make_request();
 };
 
@@ -94,7 +94,7 @@ TEST_F(TransactionTest, OnceRepeatsWhatTheTableRepeats)
 
 TEST_F(TransactionTest, OnceGivesUpAfterTheAttempts)
 {
-    Client client({.retry = {.attempts = 3, .first_pause = 1ms}, .on_attempt = attempted_.hook()});
+    Client client({.retry = {.attempts = 3, .first_pause = milliseconds(1)}, .on_attempt = attempted_.hook()});
     const auto error = error_of<RetriesExhausted>(
         [&] { client.once(request_, [](Transaction &, const Result &) { throw Error("40P01", "deadlock"); }); });
     ASSERT_TRUE(error);
@@ -106,10 +106,27 @@ TEST_F(TransactionTest, OnceGivesUpAfterTheAttempts)
     EXPECT_EQ(rows_of(request_.tenant_id), 0);
 }
 
+TEST_F(TransactionTest, OnceSendsNoCommitAfterItsDeadline)
+{
+    Client client({.pool_size = 1, .retry = {.deadline = seconds(1)}, .on_attempt = attempted_.hook()});
+    const auto error = error_of<RetriesExhausted>([&] {
+        client.once(request_, [&](Transaction &tx, const Result &) {
+            post(tx, request_);
+            std::this_thread::sleep_for(milliseconds(1100));
+        });
+    });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->sqlstate(), "57014");
+    EXPECT_FALSE(error->in_doubt());
+    EXPECT_EQ(attempted_.words(), "57014");
+    EXPECT_EQ(rows_of(request_.tenant_id) + postings_of(request_.tenant_id), 0);
+    EXPECT_EQ(client.create_transaction(request_).outcome, Outcome::created);
+}
+
 // case H32: octets that are no text are refused for good
 TEST_F(TransactionTest, OnceRepeatsNothingThatIsRefused)
 {
-    for (const std::string &octets : {"\xED\xA0\xBD"s, "\xFF"s}) {
+    for (const std::string &octets : {text("\xED\xA0\xBD"), text("\xFF")}) {
         const auto error = error_of([&] {
             client_.once(request_, [&](Transaction &tx, const Result &) { tx.run("SELECT $1::text", {octets}); });
         });
@@ -118,8 +135,9 @@ TEST_F(TransactionTest, OnceRepeatsNothingThatIsRefused)
         EXPECT_EQ(error->attempts(), 1);
     }
     EXPECT_EQ(attempted_.words(), "22021 22021");
-    EXPECT_EQ(sqlstate_of([&] { client_.transact([](Transaction &tx) { tx.run("SELECT $1::text", {"a\0b"s}); }); }),
-              "22021");
+    EXPECT_EQ(
+        sqlstate_of([&] { client_.transact([](Transaction &tx) { tx.run("SELECT $1::text", {text("a\0b")}); }); }),
+        "22021");
     EXPECT_EQ(rows_of(request_.tenant_id), 0);
     EXPECT_EQ(client_.create_transaction(request_).outcome, Outcome::created);
 }
@@ -246,8 +264,8 @@ TEST_F(TransactionTest, AWaitIsRepeatedIfThePolicySaysSo)
     };
     EXPECT_EQ(with_limit(client_), "ID002");
     EXPECT_EQ(attempted_.words(), "ID002");
-    Client patient(
-        {.retry = {.attempts = 3, .first_pause = 1ms, .repeat_waits = true}, .on_attempt = attempted_.hook()});
+    Client patient({.retry = {.attempts = 3, .first_pause = milliseconds(1), .repeat_waits = true},
+                    .on_attempt = attempted_.hook()});
     EXPECT_EQ(with_limit(patient), "ID002");
     EXPECT_EQ(attempted_.words(), "ID002 ID002 ID002 ID002");
     holder.value("COMMIT");
