@@ -58,6 +58,7 @@ Measured measure(const std::function<void(int thread)> &call, int threads, std::
     const auto start = Clock::now();
     const double used = processor_time();
     std::vector<std::thread> running;
+    running.reserve(static_cast<std::size_t>(threads));
     for (int thread = 0; thread < threads; ++thread) {
         running.emplace_back([&, thread] {
             while (Clock::now() - start < time) {
@@ -98,22 +99,12 @@ void call_libpq(PGconn *connection, const Calls &calls)
     }
 }
 
-double number_of(int argc, char **argv, int place, double otherwise)
+void run(int rounds, std::chrono::duration<double> time, int threads)
 {
-    return argc > place ? std::stod(argv[place]) : otherwise;
-}
-
-} // namespace
-
-int main(int argc, char **argv)
-{
-    const auto rounds = static_cast<int>(number_of(argc, argv, 1, 9));
-    const std::chrono::duration<double> time(number_of(argc, argv, 2, 2));
-    const auto threads = static_cast<int>(number_of(argc, argv, 3, 8));
-
     Client client({.pool_size = static_cast<std::size_t>(threads)});
     const Calls calls("");
     std::vector<ConnectionPtr> connections;
+    connections.reserve(static_cast<std::size_t>(threads));
     for (int i = 0; i < threads; ++i) {
         connections.emplace_back(PQconnectdb("client_encoding=UTF8"));
     }
@@ -141,4 +132,22 @@ int main(int argc, char **argv)
         std::cout << '\n';
     }
     std::cout << "median: " << median(rates) << " of libpq's rate, " << median(times) << " us more per call\n";
+}
+
+double number_of(int argc, char **argv, int place, double otherwise)
+{
+    return argc > place ? std::stod(argv[place]) : otherwise;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        run(static_cast<int>(number_of(argc, argv, 1, 9)), std::chrono::duration<double>(number_of(argc, argv, 2, 2)),
+            static_cast<int>(number_of(argc, argv, 3, 8)));
+    } catch (const std::exception &error) {
+        std::cerr << "idem_client_overhead: " << error.what() << '\n';
+        return 1;
+    }
 }

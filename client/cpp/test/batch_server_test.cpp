@@ -1,6 +1,7 @@
 #include <idem/client.hpp>
 
 #include "error_of.h"
+#include "literal.h"
 #include "server.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +12,6 @@
 
 namespace idem::client::test {
 namespace {
-
-using std::string_literals::operator""s;
 
 // Outcomes and SQLSTATEs in the order of the answers.
 std::string words_of(const std::vector<BatchResult> &answers)
@@ -47,7 +46,7 @@ std::vector<Request> mixed_requests(const std::string &tenant)
     requests.push_back(request_of(tenant, "e"));
     requests.back().details = "[]";
     requests.push_back(request_of(tenant, "f"));
-    requests.back().operation = "a\0b"s;
+    requests.back().operation = text("a\0b");
     requests.push_back(request_of(tenant, "g"));
     return requests;
 }
@@ -169,7 +168,7 @@ TEST_F(Singly, TakesManyRequests)
     std::vector<Request> requests;
     for (int i = 0; i < 5000; ++i) {
         requests.push_back(request_of(tenant, "k" + std::to_string(i)));
-        requests.back().details = "{\"filler\": \"" + std::string(2000, 'x') + "\"}";
+        requests.back().details = R"({"filler": ")" + std::string(2000, 'x') + R"("})";
     }
     const std::vector<BatchResult> answers = create_transactions(database_.native(), requests);
     EXPECT_TRUE(std::all_of(answers.begin(), answers.end(),

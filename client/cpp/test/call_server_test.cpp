@@ -11,7 +11,7 @@
 namespace idem::client::test {
 namespace {
 
-using std::chrono_literals::operator""ms;
+using std::chrono::milliseconds;
 
 bool is_usable(PGconn *connection)
 {
@@ -172,13 +172,14 @@ TEST(Call, RefusesAConnectionThatIsNotInOrder)
 TEST(Call, FindsTheSchemaThatIsNamed)
 {
     Database database;
-    database.value("CREATE SCHEMA \"odd \"\"schema'\\\"");
-    database.value(
-        "CREATE FUNCTION \"odd \"\"schema'\\\".idem_create_transaction(text, text, bigint, text, jsonb, text, "
-        "text, OUT transaction_id uuid, OUT outcome idem_outcome, OUT amount_minor bigint, OUT currency text, "
-        "OUT details jsonb, OUT order_ref text, OUT created_at timestamptz) LANGUAGE sql AS "
-        "'SELECT gen_random_uuid(), ''replayed''::idem_outcome, 7::bigint, $4, $5, $7, now()'");
-    const CallOptions there{.schema = "odd \"schema'\\"};
+    const std::string name = R"("odd ""schema'\")";
+    database.value("CREATE SCHEMA " + name);
+    database.value("CREATE FUNCTION " + name +
+                   ".idem_create_transaction(text, text, bigint, text, jsonb, text, text, OUT transaction_id uuid, "
+                   "OUT outcome idem_outcome, OUT amount_minor bigint, OUT currency text, OUT details jsonb, "
+                   "OUT order_ref text, OUT created_at timestamptz) LANGUAGE sql AS "
+                   "'SELECT gen_random_uuid(), ''replayed''::idem_outcome, 7::bigint, $4, $5, $7, now()'");
+    const CallOptions there{.schema = R"(odd "schema'\)"};
     EXPECT_EQ(create_transaction(database.native(), make_request(), there).amount_minor, 7);
     // There is no idem_try_create_transaction in that schema, but what the mode `all` calls singly is.
     const std::vector<Request> requests{make_request()};
@@ -186,7 +187,7 @@ TEST(Call, FindsTheSchemaThatIsNamed)
     EXPECT_EQ(create_transactions(database.native(), requests, BatchMode::all, there).front().outcome,
               Outcome::replayed);
     EXPECT_TRUE(is_usable(database.native()));
-    database.value("DROP SCHEMA \"odd \"\"schema'\\\" CASCADE");
+    database.value("DROP SCHEMA " + name + " CASCADE");
 }
 
 // case H73
@@ -217,10 +218,11 @@ TEST(Call, EndsAtItsDeadline)
     create_transaction(holder.native(), request);
     Database waiter;
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_EQ(sqlstate_of([&] { create_transaction(waiter.native(), request, {.timeout = 200ms}); }), "57014");
+    EXPECT_EQ(sqlstate_of([&] { create_transaction(waiter.native(), request, {.timeout = milliseconds(200)}); }),
+              "57014");
     const auto time = std::chrono::steady_clock::now() - start;
-    EXPECT_GE(time, 200ms);
-    EXPECT_LT(time, 1200ms);
+    EXPECT_GE(time, milliseconds(200));
+    EXPECT_LT(time, milliseconds(1200));
     // The server has been told, and waits no more.
     EXPECT_TRUE(until(
         [&] { return holder.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0"; }));

@@ -61,8 +61,11 @@ Cluster::Cluster(const Cluster &primary, const std::string &name) : data_(folder
 
 Cluster::~Cluster()
 {
-    if (running_) {
-        stop();
+    try {
+        if (running_) {
+            stop();
+        }
+    } catch (...) { // NOLINT(bugprone-empty-catch): it goes with its folder
     }
 }
 

@@ -12,8 +12,8 @@
 namespace idem::client::test {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 using Clock = std::chrono::steady_clock;
 
@@ -35,8 +35,8 @@ protected:
     {
         return {.conninfo = conninfo_at(proxy_.port()),
                 .pool_size = 2,
-                .connect_timeout = 300ms,
-                .retry = {.deadline = 3s},
+                .connect_timeout = seconds(10),
+                .retry = {.deadline = seconds(30)},
                 .on_attempt = attempted_.hook()};
     }
 
@@ -222,7 +222,7 @@ TEST_F(Faults, EveryStatementBeforeTheCommitMayBeCut)
 TEST_F(Faults, ASilentNetworkEndsACallAtItsDeadline)
 {
     ClientOptions options = this->options();
-    options.retry.deadline = 1s;
+    options.retry.deadline = seconds(1);
     Client client(options);
     warm_up(client);
     for (const std::string fault : {"swallow_answer autocommit", "half_open autocommit"}) {
@@ -236,8 +236,8 @@ TEST_F(Faults, ASilentNetworkEndsACallAtItsDeadline)
         ASSERT_TRUE(error) << fault;
         EXPECT_EQ(error->sqlstate(), "57014");
         EXPECT_TRUE(error->in_doubt());
-        EXPECT_GE(time, 1s);
-        EXPECT_LT(time, 2s);
+        EXPECT_GE(time, seconds(1));
+        EXPECT_LT(time, seconds(2));
         const bool committed = fault.starts_with("swallow");
         EXPECT_EQ(rows_of(request_.tenant_id), committed ? 1 : 0);
         EXPECT_EQ(client.create_transaction(request_).outcome, committed ? Outcome::replayed : Outcome::created);
@@ -249,7 +249,7 @@ TEST_F(Faults, ASilentNetworkEndsACallAtItsDeadline)
 TEST_F(Faults, ASilentNetworkAtCommitLeavesTheOutcomeOpen)
 {
     ClientOptions options = this->options();
-    options.retry.deadline = 1s;
+    options.retry.deadline = seconds(1);
     Client client(options);
     warm_up(client);
     proxy_.order("next swallow_answer commit");
@@ -257,7 +257,7 @@ TEST_F(Faults, ASilentNetworkAtCommitLeavesTheOutcomeOpen)
     const auto error = error_of<RetriesExhausted>([&] { once(client); });
     ASSERT_TRUE(error);
     EXPECT_TRUE(error->in_doubt());
-    EXPECT_LT(Clock::now() - start, 2s);
+    EXPECT_LT(Clock::now() - start, seconds(2));
     EXPECT_EQ(once(client).outcome, Outcome::replayed);
     expect_stored_once();
 }
@@ -266,7 +266,7 @@ TEST_F(Faults, ASilentNetworkAtCommitLeavesTheOutcomeOpen)
 TEST_F(Faults, ASilentNetworkBeforeCommitIsAKnownFailure)
 {
     ClientOptions options = this->options();
-    options.retry.deadline = 1s;
+    options.retry.deadline = seconds(1);
     Client client(options);
     warm_up(client);
     proxy_.order("next half_open statement");
@@ -282,7 +282,8 @@ TEST_F(Faults, ASilentNetworkBeforeCommitIsAKnownFailure)
 TEST_F(Faults, ASilentNetworkEndsConnectingInTime)
 {
     ClientOptions options = this->options();
-    options.retry = {.deadline = 1s, .attempts = 100};
+    options.connect_timeout = milliseconds(300);
+    options.retry = {.deadline = seconds(1), .attempts = 100};
     Client client(options);
     proxy_.order("set half_open connect");
     const auto start = Clock::now();
@@ -292,8 +293,8 @@ TEST_F(Faults, ASilentNetworkEndsConnectingInTime)
     EXPECT_EQ(error->sqlstate(), "08001");
     EXPECT_FALSE(error->in_doubt());
     EXPECT_GE(error->attempts(), 2);
-    EXPECT_GE(time, 900ms);
-    EXPECT_LT(time, 2s);
+    EXPECT_GE(time, milliseconds(900));
+    EXPECT_LT(time, seconds(2));
     proxy_.order("clear");
     EXPECT_EQ(client.create_transaction(request_).outcome, Outcome::created);
 }
@@ -302,7 +303,7 @@ TEST_F(Faults, ASilentNetworkEndsConnectingInTime)
 TEST_F(Faults, IdleConnectionsToASilentServerAreNotTrusted)
 {
     ClientOptions options = this->options();
-    options.retry.deadline = 1s;
+    options.retry.deadline = seconds(1);
     Client client(options);
     {
         Transaction one = client.begin();

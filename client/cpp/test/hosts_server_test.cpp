@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,8 +17,8 @@
 namespace idem::client::test {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 using Clock = std::chrono::steady_clock;
 
@@ -44,27 +45,27 @@ bool has_caught_up(const Cluster &standby, const Cluster &primary)
 // A primary that all tests share.
 class Hosts : public testing::Test {
 protected:
-    static void SetUpTestSuite() { primary_ = std::make_unique<Cluster>(); }
-    static void TearDownTestSuite() { primary_.reset(); }
+    static void SetUpTestSuite() { primary = std::make_unique<Cluster>(); }
+    static void TearDownTestSuite() { primary.reset(); }
 
-    static std::unique_ptr<Cluster> primary_;
+    static std::unique_ptr<Cluster> primary;
     Attempted attempted_;
     Request request_ = make_request();
 };
 
-std::unique_ptr<Cluster> Hosts::primary_;
+std::unique_ptr<Cluster> Hosts::primary;
 
 // case H71
 TEST_F(Hosts, AStandbyIsNotAskedForTransactions)
 {
-    const Cluster standby(*primary_, "second");
-    Client direct({.conninfo = standby.conninfo(), .retry = {.deadline = 500ms}});
+    const Cluster standby(*primary, "second");
+    Client direct({.conninfo = standby.conninfo(), .retry = {.deadline = milliseconds(500)}});
     const auto error = error_of<RetriesExhausted>([&] { direct.create_transaction(request_); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->sqlstate(), "08001");
     EXPECT_FALSE(error->in_doubt());
     Client any({.conninfo = standby.conninfo() + " target_session_attrs=any",
-                .retry = {.deadline = 500ms, .attempts = 3},
+                .retry = {.deadline = seconds(30), .attempts = 3},
                 .on_attempt = attempted_.hook()});
     EXPECT_EQ(sqlstate_of([&] { any.create_transaction(request_); }), "25006");
     EXPECT_EQ(attempted_.words(), "25006 25006 25006");
@@ -73,60 +74,59 @@ TEST_F(Hosts, AStandbyIsNotAskedForTransactions)
 // case H72: dead port, black hole, standby, primary
 TEST_F(Hosts, ThePrimaryIsFoundAmongTheHosts)
 {
-    const Cluster standby(*primary_, "second");
-    Proxy silent("127.0.0.1", std::to_string(primary_->port()));
+    const Cluster standby(*primary, "second");
+    Proxy silent("127.0.0.1", std::to_string(primary->port()));
     silent.order("hold on");
-    Client client({.conninfo = hosts({free_port(), silent.port(), standby.port(), primary_->port()}),
-                   .connect_timeout = 300ms,
+    Client client({.conninfo = hosts({free_port(), silent.port(), standby.port(), primary->port()}),
+                   .connect_timeout = milliseconds(300),
                    .on_attempt = attempted_.hook()});
     const auto start = Clock::now();
     EXPECT_EQ(client.create_transaction(request_).outcome, Outcome::created);
-    EXPECT_LT(Clock::now() - start, 4 * 300ms);
+    EXPECT_LT(Clock::now() - start, 4 * milliseconds(300));
     EXPECT_EQ(attempted_.words(), "created");
-    EXPECT_EQ(attempted_.all()[0].instance, "127.0.0.1:" + std::to_string(primary_->port()));
+    EXPECT_EQ(attempted_.all()[0].instance, "127.0.0.1:" + std::to_string(primary->port()));
 }
 
 TEST_F(Hosts, ASilentHostEndsWithTheDeadlineOfAll)
 {
-    Proxy silent("127.0.0.1", std::to_string(primary_->port()));
+    Proxy silent("127.0.0.1", std::to_string(primary->port()));
     silent.order("hold on");
     Client client({.conninfo = hosts({silent.port(), silent.port(), silent.port()}),
-                   .connect_timeout = 10s,
-                   .retry = {.deadline = 500ms}});
+                   .connect_timeout = seconds(10),
+                   .retry = {.deadline = milliseconds(500)}});
     const auto start = Clock::now();
     EXPECT_TRUE(error_of<RetriesExhausted>([&] { client.create_transaction(request_); }));
-    EXPECT_LT(Clock::now() - start, 1500ms);
+    EXPECT_LT(Clock::now() - start, milliseconds(1500));
 }
 
 TEST_F(Hosts, ServiceFileAndEnvironmentAreRead)
 {
     const Folder folder;
     const std::string file = folder.path() + "/services";
-    run_program({"sh", "-c",
-                 "printf '[shop]\\nhost=127.0.0.1,127.0.0.1\\nport=" + std::to_string(free_port()) + "," +
-                     std::to_string(primary_->port()) + "\\nuser=postgres\\ndbname=postgres\\n' > " + file});
+    std::ofstream(file) << "[shop]\nhost=127.0.0.1,127.0.0.1\nport=" << free_port() << ',' << primary->port()
+                        << "\nuser=postgres\ndbname=postgres\n";
     setenv("PGSERVICEFILE", file.c_str(), 1);
     Client client({.conninfo = "service=shop"});
     EXPECT_EQ(client.create_transaction(request_).outcome, Outcome::created);
-    EXPECT_EQ(rows_of(request_.tenant_id, primary_->conninfo()), 1);
+    EXPECT_EQ(rows_of(request_.tenant_id, primary->conninfo()), 1);
     unsetenv("PGSERVICEFILE");
 }
 
 // case H80: a stale route leads to a server that is no primary, for a while
 TEST_F(Hosts, AStaleRouteIsSurvivedAndStoresOnce)
 {
-    const Cluster standby(*primary_, "second");
-    Proxy route("127.0.0.1", std::to_string(primary_->port()));
+    const Cluster standby(*primary, "second");
+    Proxy route("127.0.0.1", std::to_string(primary->port()));
     Client client({.conninfo = conninfo_at(route.port(), "user=postgres dbname=postgres target_session_attrs=any"),
-                   .retry = {.deadline = 20s, .attempts = 1000, .longest_pause = 200ms},
+                   .retry = {.deadline = seconds(20), .attempts = 1000, .longest_pause = milliseconds(200)},
                    .on_attempt = attempted_.hook()});
     client.create_transaction(make_request());
-    ASSERT_TRUE(has_caught_up(standby, *primary_));
+    ASSERT_TRUE(has_caught_up(standby, *primary));
     route.order("target 127.0.0.1 " + std::to_string(standby.port()));
     route.order("cut");
     std::thread mender([&] {
-        std::this_thread::sleep_for(2s);
-        route.order("target 127.0.0.1 " + std::to_string(primary_->port()));
+        std::this_thread::sleep_for(seconds(2));
+        route.order("target 127.0.0.1 " + std::to_string(primary->port()));
     });
     for (int i = 0; i < 5; ++i) {
         Request one = request_;
@@ -139,7 +139,7 @@ TEST_F(Hosts, AStaleRouteIsSurvivedAndStoresOnce)
         std::count_if(seen.begin(), seen.end(), [](const Seen &one) { return one.sqlstate == "25006"; });
     EXPECT_GE(refused, 3);
     EXPECT_EQ(static_cast<std::size_t>(refused) + 6, seen.size()) << attempted_.words();
-    EXPECT_EQ(rows_of(request_.tenant_id, primary_->conninfo()), 5);
+    EXPECT_EQ(rows_of(request_.tenant_id, primary->conninfo()), 5);
 }
 
 // case H72
@@ -150,8 +150,8 @@ TEST(Switchover, IsFollowed)
     Attempted attempted;
     Cluster standby(primary, "second");
     Client client({.conninfo = hosts({primary.port(), standby.port()}),
-                   .connect_timeout = 500ms,
-                   .retry = {.deadline = 20s, .attempts = 1000, .longest_pause = 100ms},
+                   .connect_timeout = milliseconds(500),
+                   .retry = {.deadline = seconds(20), .attempts = 1000, .longest_pause = milliseconds(100)},
                    .on_attempt = attempted.hook()});
     EXPECT_EQ(client.create_transaction(request).outcome, Outcome::created);
     ASSERT_TRUE(has_caught_up(standby, primary));

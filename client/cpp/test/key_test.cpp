@@ -1,6 +1,7 @@
 #include <idem/key.hpp>
 
 #include "error_of.h"
+#include "literal.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +16,6 @@
 
 namespace idem::client::test {
 namespace {
-
-using std::string_literals::operator""s;
 
 std::string refusal_of(const std::string &text)
 {
@@ -54,6 +53,7 @@ TEST(Key, IsMadeOnceAcrossThreads)
     std::mutex mutex;
     std::set<std::string> keys;
     std::vector<std::thread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i) {
         threads.emplace_back([&] {
             for (int j = 0; j < 2000; ++j) {
@@ -94,7 +94,8 @@ TEST(Key, IsMadeOnceAcrossAFork)
 
 TEST(Key, IsKeptOctetByOctet)
 {
-    for (const std::string &text : {"k"s, "Cart 17"s, "é"s, "e\u0301"s, "\u200B"s, "'; DROP"s, std::string(255, 'k')}) {
+    for (const std::string &text : {text("k"), text("Cart 17"), text("é"), text("e\u0301"), text("\u200B"),
+                                    text("'; DROP"), std::string(255, 'k')}) {
         EXPECT_EQ(Key(text).text(), text);
     }
     EXPECT_NE(Key("a"), Key("A"));
@@ -104,30 +105,30 @@ TEST(Key, IsKeptOctetByOctet)
 
 TEST(Key, IsRefusedAsTheServerWould)
 {
-    for (const std::string &text :
-         {""s, std::string(256, 'k'), " k"s, "k "s, "\u00A0k"s, "k\u3000"s, "a\tb"s, "a\nb"s, "a\x7F"s, "\u0085"s}) {
+    for (const std::string &text : {text(""), std::string(256, 'k'), text(" k"), text("k "), text("\u00A0k"),
+                                    text("k\u3000"), text("a\tb"), text("a\nb"), text("a\x7F"), text("\u0085")}) {
         EXPECT_EQ(refusal_of(text), "22023") << testing::PrintToString(text);
     }
     EXPECT_EQ(refusal_of(std::string(127, 'k') + std::string(64, '\xC3')), "22021");
-    EXPECT_EQ(refusal_of("k" + std::string(85 * 3, '\x41')), "22023");
 }
 
 // case H32: libpq would send the text up to the NUL
 TEST(Key, IsRefusedWithNul)
 {
-    EXPECT_EQ(refusal_of("a\0b"s), "22023");
-    EXPECT_EQ(refusal_of("\0"s), "22023");
+    EXPECT_EQ(refusal_of(text("a\0b")), "22023");
+    EXPECT_EQ(refusal_of(text("\0")), "22023");
 }
 
 TEST(Key, IsRefusedWhereItIsNoUtf8)
 {
     for (const std::string &text :
-         {"\xFF"s, "\x80"s, "a\xC3"s, "\xC0\x80"s, "\xC1\xBF"s, "\xE0\x9F\xBF"s, "\xED\xA0\xBD"s, "\xED\xBF\xBF"s,
-          "\xF0\x8F\xBF\xBF"s, "\xF4\x90\x80\x80"s, "\xF5\x80\x80\x80"s, "\xE2\x82"s, "\xE2\x28\xA1"s}) {
+         {text("\xFF"), text("\x80"), text("a\xC3"), text("\xC0\x80"), text("\xC1\xBF"), text("\xE0\x9F\xBF"),
+          text("\xED\xA0\xBD"), text("\xED\xBF\xBF"), text("\xF0\x8F\xBF\xBF"), text("\xF4\x90\x80\x80"),
+          text("\xF5\x80\x80\x80"), text("\xE2\x82"), text("\xE2\x28\xA1")}) {
         EXPECT_EQ(refusal_of(text), "22021") << testing::PrintToString(text);
     }
-    for (const std::string &text :
-         {"\xC2\xA1"s, "\xE0\xA0\x80"s, "\xED\x9F\xBF"s, "\xEE\x80\x80"s, "\xF0\x90\x80\x80"s, "\xF4\x8F\xBF\xBF"s}) {
+    for (const std::string &text : {text("\xC2\xA1"), text("\xE0\xA0\x80"), text("\xED\x9F\xBF"), text("\xEE\x80\x80"),
+                                    text("\xF0\x90\x80\x80"), text("\xF4\x8F\xBF\xBF")}) {
         EXPECT_EQ(refusal_of(text), "none") << testing::PrintToString(text);
     }
 }
@@ -142,16 +143,16 @@ TEST(Key, RefusalShowsNoKey)
 
 TEST(KeyHeader, IsAString)
 {
-    EXPECT_EQ(from_header("\"8e03978e-40d5\""), "8e03978e-40d5");
+    EXPECT_EQ(from_header(R"("8e03978e-40d5")"), "8e03978e-40d5");
     EXPECT_EQ(from_header(" \t\"8e03978e-40d5\" \t"), "8e03978e-40d5");
     EXPECT_EQ(from_header(R"("a \"b\" \\ c")"), R"(a "b" \ c)");
-    EXPECT_EQ(from_header("\"a,b;c\""), "a,b;c");
+    EXPECT_EQ(from_header(R"("a,b;c")"), "a,b;c");
 }
 
 TEST(KeyHeader, HasParametersThatAreIgnored)
 {
-    EXPECT_EQ(from_header("\"k\";a"), "k");
-    EXPECT_EQ(from_header("\"k\"; a=1; b=\"x\""), "k");
+    EXPECT_EQ(from_header(R"("k";a)"), "k");
+    EXPECT_EQ(from_header(R"("k"; a=1; b="x")"), "k");
 }
 
 TEST(KeyHeader, IsARawToken)
@@ -164,17 +165,18 @@ TEST(KeyHeader, IsARawToken)
 TEST(KeyHeader, IsRefusedWhereItIsNeither)
 {
     for (const std::string &value :
-         {""s,     " "s,   "\""s,  "\"a"s,  "\"a\\"s, R"("a\b")"s, "\"a\"b"s, "\"a\" \"b\""s, "\"a\", \"b\""s,
-          "a b"s,  "a,b"s, "a;b"s, "a\"b"s, "a\\b"s,  "é"s,        "\"é\""s,  "\"a\tb\""s,    "\"a\0b\""s,
-          "a\0b"s, "\x7F"s}) {
+         {text(""),         text(" "),        text(R"(")"),       text(R"("a)"),       text(R"("a\)"),
+          text(R"("a\b")"), text(R"("a"b)"),  text(R"("a" "b")"), text(R"("a", "b")"), text("a b"),
+          text("a,b"),      text("a;b"),      text(R"(a"b)"),     text(R"(a\b)"),      text("é"),
+          text("\"é\""),    text("\"a\tb\""), text("\"a\0b\""),   text("a\0b"),        text("\x7F")}) {
         EXPECT_EQ(header_refusal_of(value), "22023") << testing::PrintToString(value);
     }
 }
 
 TEST(KeyHeader, FollowsTheRulesForKeys)
 {
-    EXPECT_EQ(header_refusal_of("\"\""), "22023");
-    EXPECT_EQ(header_refusal_of("\" k\""), "22023");
+    EXPECT_EQ(header_refusal_of(R"("")"), "22023");
+    EXPECT_EQ(header_refusal_of(R"(" k")"), "22023");
     EXPECT_EQ(from_header('"' + std::string(255, 'k') + '"'), std::string(255, 'k'));
     EXPECT_EQ(header_refusal_of('"' + std::string(256, 'k') + '"'), "22023");
 }

@@ -17,8 +17,8 @@
 namespace idem::client::test {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 std::string pid_of(Client &client)
 {
@@ -66,9 +66,10 @@ TEST(ClientPool, SaysWhyTheServerRefuses)
 TEST(ClientPool, HasNoMoreConnectionsThanItMayHave)
 {
     const std::string name = unique_name();
-    Client client({.conninfo = "application_name=" + name, .pool_size = 2, .retry = {.deadline = 10s}});
+    Client client({.conninfo = "application_name=" + name, .pool_size = 2, .retry = {.deadline = seconds(10)}});
     std::atomic<int> most = 0;
     std::vector<std::thread> threads;
+    threads.reserve(8);
     const Request request = make_request();
     for (int i = 0; i < 8; ++i) {
         threads.emplace_back([&, i] {
@@ -89,7 +90,7 @@ TEST(ClientPool, HasNoMoreConnectionsThanItMayHave)
 
 TEST(ClientPool, WaitsForAConnectionUntilTheDeadline)
 {
-    Client client({.pool_size = 1, .retry = {.deadline = 300ms}});
+    Client client({.pool_size = 1, .retry = {.deadline = milliseconds(300)}});
     Transaction holder = client.begin();
     const Request request = make_request();
     const auto start = std::chrono::steady_clock::now();
@@ -98,11 +99,11 @@ TEST(ClientPool, WaitsForAConnectionUntilTheDeadline)
     ASSERT_TRUE(error);
     EXPECT_EQ(error->sqlstate(), "53300");
     EXPECT_FALSE(error->in_doubt());
-    EXPECT_GE(time, 300ms);
-    EXPECT_LT(time, 1300ms);
+    EXPECT_GE(time, milliseconds(300));
+    EXPECT_LT(time, milliseconds(1300));
     // One that is given back goes to who waits for it.
     std::thread waiter([&] { EXPECT_EQ(client.create_transaction(request).outcome, Outcome::created); });
-    std::this_thread::sleep_for(50ms);
+    std::this_thread::sleep_for(milliseconds(50));
     holder.rollback();
     waiter.join();
 }
@@ -201,8 +202,8 @@ TEST(ClientPool, TellsTheHookOfTheServer)
 // What a service would lose in a day, under AddressSanitizer or valgrind; without them, descriptors.
 TEST(ClientPool, TenThousandCallsLeakNothing)
 {
-    std::signal(SIGPIPE, SIG_DFL);
-    Client client({.pool_size = 2, .retry = {.deadline = 60s}});
+    ASSERT_NE(std::signal(SIGPIPE, SIG_DFL), SIG_ERR);
+    Client client({.pool_size = 2, .retry = {.deadline = seconds(60)}});
     const Request request = make_request();
     for (int i = 0; i < 10000; ++i) {
         Request one = request;

@@ -17,8 +17,8 @@
 namespace idem::client::test {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 // PgBouncer in transaction mode in front of the test's server.
 class Pooler {
@@ -52,8 +52,9 @@ public:
     {
         process_ = fork();
         if (process_ == 0) {
-            setenv("PATH", (std::string(std::getenv("PATH")) + ":/usr/sbin").c_str(), 1);
-            execlp("pgbouncer", "pgbouncer", "-q", (folder_.path() + "/settings").c_str(), nullptr);
+            // Debian has it outside of the PATH of users.
+            const std::string command = "PATH=$PATH:/usr/sbin exec pgbouncer -q " + folder_.path() + "/settings";
+            execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
             _exit(127);
         }
         ASSERT_TRUE(until([&] { return PQping(conninfo().c_str()) == PQPING_OK; }));
@@ -84,9 +85,10 @@ protected:
 TEST_F(PoolerTest, TransactionModeServesEveryCall)
 {
     Pooler pooler;
-    Client client({.conninfo = pooler.conninfo(), .retry = {.deadline = 20s}});
+    Client client({.conninfo = pooler.conninfo(), .retry = {.deadline = seconds(20)}});
     const std::string tenant = unique_name();
     std::vector<std::thread> threads;
+    threads.reserve(6);
     for (int i = 0; i < 6; ++i) {
         threads.emplace_back([&] {
             for (int j = 0; j < 25; ++j) {
@@ -113,7 +115,7 @@ TEST_F(PoolerTest, ARestartIsSurvived)
     Pooler pooler;
     Attempted attempted;
     Client client({.conninfo = pooler.conninfo(),
-                   .retry = {.deadline = 20s, .attempts = 1000, .longest_pause = 100ms},
+                   .retry = {.deadline = seconds(20), .attempts = 1000, .longest_pause = milliseconds(100)},
                    .on_attempt = attempted.hook()});
     const Request request = make_request();
     int runs = 0;
@@ -134,7 +136,7 @@ TEST_F(PoolerTest, AServerThatDiesBehindThePoolerIsALostConnection)
 {
     Pooler pooler;
     Attempted attempted;
-    Client client({.conninfo = pooler.conninfo(), .retry = {.deadline = 20s}, .on_attempt = attempted.hook()});
+    Client client({.conninfo = pooler.conninfo(), .retry = {.deadline = seconds(20)}, .on_attempt = attempted.hook()});
     const Request request = make_request();
     int runs = 0;
     const Result result = client.once(request, [&](Transaction &tx, const Result &) {

@@ -66,7 +66,7 @@ std::string Proxy::line()
         }
         unread_.append(buffer.data(), static_cast<std::size_t>(count));
     }
-    const std::string line = unread_.substr(0, end);
+    std::string line = unread_.substr(0, end);
     unread_.erase(0, end + 1);
     return line;
 }
@@ -92,7 +92,7 @@ void Proxy::order(const std::string &line)
 int Proxy::count(const std::string &fault)
 {
     order("rate 0"); // what it has to report comes before the answer
-    const std::string wanted = "\"fault\": \"" + fault + "\"";
+    const std::string wanted = R"("fault": ")" + fault + '"';
     int count = 0;
     for (std::size_t at = faults_.find(wanted); at != std::string::npos; at = faults_.find(wanted, at + 1)) {
         ++count;

@@ -1,6 +1,7 @@
 #include <idem/request.hpp>
 
 #include "error_of.h"
+#include "literal.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +11,6 @@
 
 namespace idem::client::test {
 namespace {
-
-using std::string_literals::operator""s;
 
 Request valid()
 {
@@ -45,7 +44,7 @@ TEST(Request, IsRefusedForEachText)
     const std::string valid_length(256, 'x');
     EXPECT_EQ(refusal_after([](Request &r) { r.tenant_id = ""; }), "22023 tenant_id must not be empty");
     EXPECT_EQ(refusal_after([&](Request &r) { r.tenant_id = valid_length; }), "22023 tenant_id is too long");
-    EXPECT_EQ(refusal_after([](Request &r) { r.tenant_id = "a\0b"s; }),
+    EXPECT_EQ(refusal_after([](Request &r) { r.tenant_id = text("a\0b"); }),
               "22023 tenant_id must not contain control characters");
     EXPECT_EQ(refusal_after([](Request &r) { r.tenant_id = "\xFF"; }), "22021 tenant_id is not valid UTF-8");
     EXPECT_EQ(refusal_after([](Request &r) { r.operation = std::string(101, 'o'); }), "22023 operation is too long");
@@ -59,7 +58,8 @@ TEST(Request, IsRefusedForAmountAndCurrency)
     EXPECT_EQ(refusal_after([](Request &r) { r.amount_minor = 0; }), "22023 amount_minor must be greater than zero");
     EXPECT_EQ(refusal_after([](Request &r) { r.amount_minor = std::numeric_limits<std::int64_t>::min(); }),
               "22023 amount_minor must be greater than zero");
-    for (const std::string &currency : {""s, "EU"s, "EURO"s, "eur"s, "EU1"s, "E\0R"s, "\u20AC"s}) {
+    for (const std::string &currency :
+         {text(""), text("EU"), text("EURO"), text("eur"), text("EU1"), text("E\0R"), text("\u20AC")}) {
         EXPECT_EQ(refusal_after([&](Request &r) { r.currency = currency; }),
                   "22023 currency must be three letters A-Z");
     }
@@ -68,7 +68,7 @@ TEST(Request, IsRefusedForAmountAndCurrency)
 TEST(Request, LeavesJsonToTheServerButNotOctetsThatCannotBeSent)
 {
     EXPECT_EQ(refusal_after([](Request &r) { r.details = "no JSON"; }), "none");
-    EXPECT_EQ(refusal_after([](Request &r) { r.details = "{}\0"s; }), "22021 details must not contain NUL");
+    EXPECT_EQ(refusal_after([](Request &r) { r.details = text("{}\0"); }), "22021 details must not contain NUL");
     EXPECT_EQ(refusal_after([](Request &r) { r.details = "{\"a\": \"\xED\xA0\xBD\"}"; }),
               "22021 details is not valid UTF-8");
 }

@@ -14,7 +14,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-using std::chrono_literals::operator""ms;
 
 TEST(RetryTable, RepeatsWhatWasRolledBack)
 {
@@ -56,37 +55,41 @@ TEST(RetryTable, NeverRepeatsTheRest)
 
 TEST(Backoff, DoublesUpToTheLongestPause)
 {
-    const RetryPolicy policy{.first_pause = 10ms, .longest_pause = 100ms};
+    const RetryPolicy policy{.first_pause = milliseconds(10), .longest_pause = milliseconds(100)};
     std::vector<milliseconds> pauses;
     for (int attempt = 1; attempt <= 6; ++attempt) {
         pauses.push_back(longest_pause_after(attempt, policy));
     }
-    EXPECT_EQ(pauses, (std::vector<milliseconds>{10ms, 20ms, 40ms, 80ms, 100ms, 100ms}));
+    EXPECT_EQ(pauses, (std::vector<milliseconds>{milliseconds(10), milliseconds(20), milliseconds(40), milliseconds(80),
+                                                 milliseconds(100), milliseconds(100)}));
 }
 
 TEST(Backoff, OverflowsNowhere)
 {
     const auto longest = milliseconds::max();
-    const RetryPolicy policy{.first_pause = 10ms, .longest_pause = longest};
+    const RetryPolicy policy{.first_pause = milliseconds(10), .longest_pause = longest};
     EXPECT_EQ(longest_pause_after(std::numeric_limits<int>::max(), policy), longest);
-    EXPECT_EQ(longest_pause_after(100000, {.first_pause = 0ms}), 0ms);
-    EXPECT_EQ(longest_pause_after(3, {.first_pause = -5ms, .longest_pause = -1ms}), 0ms);
-    EXPECT_EQ(longest_pause_after(1, {.first_pause = 10ms, .longest_pause = 3ms}), 3ms);
+    EXPECT_EQ(longest_pause_after(100000, {.first_pause = milliseconds(0)}), milliseconds(0));
+    EXPECT_EQ(longest_pause_after(3, {.first_pause = -milliseconds(5), .longest_pause = -milliseconds(1)}),
+              milliseconds(0));
+    EXPECT_EQ(longest_pause_after(1, {.first_pause = milliseconds(10), .longest_pause = milliseconds(3)}),
+              milliseconds(3));
 }
 
 TEST(Backoff, PausesAreSpreadOverTheWholeRange)
 {
     std::vector<microseconds> pauses(2000);
-    std::generate(pauses.begin(), pauses.end(), [] { return random_pause(100ms); });
+    std::generate(pauses.begin(), pauses.end(), [] { return random_pause(milliseconds(100)); });
     const auto [least, most] = std::minmax_element(pauses.begin(), pauses.end());
-    EXPECT_GE(*least, 0ms);
-    EXPECT_LT(*least, 5ms);
-    EXPECT_GT(*most, 95ms);
-    EXPECT_LE(*most, 100ms);
-    const auto early = std::count_if(pauses.begin(), pauses.end(), [](microseconds pause) { return pause < 50ms; });
+    EXPECT_GE(*least, milliseconds(0));
+    EXPECT_LT(*least, milliseconds(5));
+    EXPECT_GT(*most, milliseconds(95));
+    EXPECT_LE(*most, milliseconds(100));
+    const auto early =
+        std::count_if(pauses.begin(), pauses.end(), [](microseconds pause) { return pause < milliseconds(50); });
     EXPECT_GT(early, 800);
     EXPECT_LT(early, 1200);
-    EXPECT_EQ(random_pause(0ms), 0ms);
+    EXPECT_EQ(random_pause(milliseconds(0)), milliseconds(0));
 }
 
 } // namespace

@@ -53,7 +53,7 @@ Database::Database(const std::string &conninfo) : connection_(PQconnectdb(connin
     value("SET client_encoding = 'UTF8'");
 }
 
-std::string Database::value(const std::string &statement)
+std::string Database::value(const std::string &statement) const
 {
     const std::unique_ptr<PGresult, void (*)(PGresult *)> result(PQexec(native(), statement.c_str()), &PQclear);
     const ExecStatusType status = PQresultStatus(result.get());
@@ -61,13 +61,6 @@ std::string Database::value(const std::string &statement)
         throw std::runtime_error(PQerrorMessage(native()));
     }
     return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
-}
-
-std::string Database::sqlstate(const std::string &statement)
-{
-    const std::unique_ptr<PGresult, void (*)(PGresult *)> result(PQexec(native(), statement.c_str()), &PQclear);
-    const char *sqlstate = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-    return sqlstate != nullptr ? sqlstate : "";
 }
 
 bool until(const std::function<bool()> &condition)

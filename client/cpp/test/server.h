@@ -20,9 +20,7 @@ public:
     explicit Database(const std::string &conninfo = "");
 
     /// Runs a statement, and gives the first value of its first row; an empty text for none.
-    std::string value(const std::string &statement);
-    /// The SQLSTATE with which a statement fails; empty where it does not.
-    std::string sqlstate(const std::string &statement);
+    std::string value(const std::string &statement) const;
     [[nodiscard]] PGconn *native() const { return connection_.get(); }
     [[nodiscard]] int pid() const { return PQbackendPID(native()); }
 

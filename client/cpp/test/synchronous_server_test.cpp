@@ -14,8 +14,8 @@
 namespace idem::client::test {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 // A primary that waits for a standby which is stopped. What is committed there is not durable.
 class Synchronous : public testing::Test {
@@ -49,7 +49,7 @@ protected:
         Database database(primary_.conninfo());
         while (!stop) {
             database.value("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
-            std::this_thread::sleep_for(20ms);
+            std::this_thread::sleep_for(milliseconds(20));
         }
     }
 
@@ -80,7 +80,7 @@ protected:
 // case H79: neither a call nor a transaction is acknowledged, and the retry after the failover creates the row
 TEST_F(Synchronous, ACancelledWaitIsNoSuccess)
 {
-    ClientOptions options = this->options(10s);
+    ClientOptions options = this->options(seconds(10));
     options.retry.attempts = 3;
     Request by_once = make_request();
     Client client(options);
@@ -107,7 +107,7 @@ TEST_F(Synchronous, ACancelledWaitIsNoSuccess)
     EXPECT_EQ(rows_of(request_.tenant_id, primary_.conninfo()), 1);
     promote_the_standby();
     EXPECT_EQ(rows_of(request_.tenant_id, standby_.conninfo()), 0);
-    Client after(this->options(10s));
+    Client after(this->options(seconds(10)));
     EXPECT_EQ(after.create_transaction(request_).outcome, Outcome::created);
     EXPECT_EQ(rows_of(request_.tenant_id, standby_.conninfo()), 1);
     EXPECT_EQ(after.once(by_once, [](Transaction &, const Result &) {}).outcome, Outcome::created);
@@ -116,7 +116,7 @@ TEST_F(Synchronous, ACancelledWaitIsNoSuccess)
 // A retry that finds the row must wait for the standby, too.
 TEST_F(Synchronous, AReplayAfterADoubtWaitsForTheStandby)
 {
-    Client client(options(2s));
+    Client client(options(seconds(2)));
     const auto start = std::chrono::steady_clock::now();
     std::atomic<bool> cancelled = false;
     std::thread canceller([&] {
@@ -133,11 +133,11 @@ TEST_F(Synchronous, AReplayAfterADoubtWaitsForTheStandby)
     ASSERT_TRUE(error);
     EXPECT_TRUE(error->in_doubt());
     EXPECT_EQ(error->attempts(), 2);
-    EXPECT_GE(std::chrono::steady_clock::now() - start, 2s);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, seconds(2));
     EXPECT_EQ(rows_of(request_.tenant_id, primary_.conninfo()), 1);
 
     // With the standby back, the same is acknowledged.
-    Client patient(options(20s));
+    Client patient(options(seconds(20)));
     std::thread starter([&] {
         Database database(primary_.conninfo());
         until([&] {
@@ -166,7 +166,7 @@ TEST_F(Synchronous, AReplayIsGivenWhereTheMessageIsNotPermitted)
                        "WHERE proname = 'pg_logical_emit_message' LOOP "
                        "EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f); END LOOP; END $$");
     }
-    ClientOptions options = this->options(10s);
+    ClientOptions options = this->options(seconds(10));
     options.conninfo += " user=plain";
     Client client(options);
     std::thread canceller([&] {

@@ -29,7 +29,8 @@ public:
     [[nodiscard]] const std::string &text() const noexcept { return text_; }
 
     /// Keys are compared octet by octet, as the server compares them.
-    friend auto operator<=>(const Key &, const Key &) = default;
+    friend auto operator<=>(const Key &,
+                            const Key &) = default; // NOLINT(modernize-use-nullptr): not what it takes it for
 
 private:
     std::string text_;
