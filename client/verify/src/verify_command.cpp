@@ -25,16 +25,16 @@ struct Arguments {
 };
 
 constexpr const char *kFooter =
-    "Many processes make the same calls at the same time, with one key each per request, while connections are cut\n"
-    "before and after COMMIT, answers are swallowed, sessions are ended and processes are killed. Then everything "
-    "that\n"
-    "was answered is compared with what is stored.\n\n"
-    "It is for a test database: it leaves rows in the ledger, of tenants that begin with idem-verify-, because the\n"
-    "ledger is append-only. Its own schema idem_verify_... it drops. The role needs what idem_grant gives, and CREATE\n"
-    "on the database. Faults are made to its own connections and processes alone.\n\n"
+    "Many processes make the same calls at the same time, with one key each per request, while\n"
+    "connections are cut before and after COMMIT, answers are swallowed, sessions are ended and\n"
+    "processes are killed. Then all answers are compared with what is stored.\n\n"
+    "It is for a test database: it leaves rows in the ledger, of tenants that begin with\n"
+    "idem-verify-, because the ledger is append-only. Its own schema idem_verify_... it drops. The\n"
+    "role needs what idem_grant gives, and CREATE on the database. Faults are made to its own\n"
+    "connections and processes alone.\n\n"
     "Examples:\n"
     "  idem verify --seconds 30\n"
-    "  idem verify --processes 8 --requests 20000 --seed 42 --faults-rate 10 --history /tmp/play --keep\n"
+    "  idem verify --processes 8 --requests 20000 --seed 42 --history /tmp/play --keep\n"
     "  idem verify --check-only /tmp/play\n\n"
     "Exit codes: 0 all properties hold, 1 one is violated, others as of every command.";
 
@@ -147,10 +147,9 @@ void add_options(CLI::App &command, Arguments &arguments)
     command.add_option("--faults-rate", request.fault_rate, "Faults a second, on average")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
-    command.add_option("--history", arguments.history,
-                       "An empty or new folder for the histories; it is kept, and so it is after a violation");
+    command.add_option("--history", arguments.history, "An empty or new folder that keeps the histories");
     command.add_option("--check-only", arguments.check_only,
-                       "Check again what a play with --keep has left in this folder and in the database");
+                       "Check again what a play with --keep has left in this folder");
     command.add_flag("--keep", request.keep, "Keep the schema with the business rows");
     command.add_flag("--tap", arguments.tap, "Print the properties as tests of the Test Anything Protocol");
 }

@@ -7,7 +7,7 @@ import unittest
 
 from cli_case import COMMAND, ROOT, CliCase
 
-COMMANDS = ("create", "show", "load", "audit", "bench")
+COMMANDS = ("create", "show", "load", "audit", "bench", "verify")
 
 
 class AuditTest(CliCase):
