@@ -175,7 +175,7 @@ std::unique_ptr<Session> Client::Implementation::run_action(std::unique_ptr<Sess
     session->managed = true;
     Transaction tx(std::move(session));
     action(tx);
-    if (!tx.session_ || PQtransactionStatus(tx.native()) == PQTRANS_IDLE) {
+    if (!tx.session_ || tx.session_->ended || PQtransactionStatus(tx.native()) == PQTRANS_IDLE) {
         raise({"2D000", "the action has ended the transaction"});
     }
     return std::move(tx.session_);

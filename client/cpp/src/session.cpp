@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include "raise.h"
+#include "server_error.h"
 
 #include <array>
 #include <poll.h>
@@ -57,6 +58,7 @@ void Session::use_until(Deadline deadline)
     deadline_ = deadline;
     commit_sent_ = false;
     wait_cancelled_ = false;
+    ended = false;
 }
 
 void Session::use_each(std::chrono::milliseconds time)
@@ -92,6 +94,10 @@ void Session::expect_commit()
 
 void Session::commit()
 {
+    // Outside of a transaction the server would only warn, and answer COMMIT all the same.
+    if (ended || PQtransactionStatus(native()) == PQTRANS_IDLE) {
+        raise({"25P01", "the transaction has ended"});
+    }
     committing([](Wire &wire) {
         client::commit(wire);
         return true;
@@ -105,7 +111,11 @@ void Session::wait_for_standbys()
         {{"SAVEPOINT idem_wait"}, {"SELECT pg_catalog.pg_logical_emit_message(true, 'idem', '')"}}};
     Wire wire = this->wire();
     const std::vector<ResultPtr> results = wire.run_together(attempt);
-    if (first_failure(results) != nullptr) {
+    if (const PGresult *failed = first_failure(results)) {
+        const Failure failure = failure_of(native(), failed);
+        if (failure.sqlstate != "42501") { // insufficient_privilege
+            raise(failure);
+        }
         wire.run({"ROLLBACK TO SAVEPOINT idem_wait"});
     }
 }
@@ -136,7 +146,9 @@ bool Session::lost() const
 
 bool Session::reusable() const
 {
-    return !lost() && !cancel_sent_ && !dying_ && PQtransactionStatus(native()) == PQTRANS_IDLE;
+    // With another encoding the next request would arrive as other text.
+    const bool same_encoding = std::string_view(pg_encoding_to_char(PQclientEncoding(native()))) == "UTF8";
+    return same_encoding && !lost() && !cancel_sent_ && !dying_ && PQtransactionStatus(native()) == PQTRANS_IDLE;
 }
 
 bool Session::alive() const

@@ -53,11 +53,12 @@ public:
         }
     }
 
-    /// Commits. Throws Error, 40000 where the server rolled back instead, and 08007 as above.
+    /// Commits. Throws Error, 25P01 where the transaction has ended already, 40000 where the server rolled back
+    /// instead, and 08007 as above.
     void commit();
 
     /// Makes the commit wait for the synchronous standbys, although nothing else was written: by writing a message to
-    /// the WAL that no one reads. Where the role may not do that, there is no wait.
+    /// the WAL that no one reads. Where the role may not do that, there is no wait. Throws Error.
     void wait_for_standbys();
 
     /// Rolls back within a short time, if a transaction is open and the connection in order.
@@ -76,6 +77,8 @@ public:
 
     /// While set, the transaction is committed by the client, not by the one who writes in it.
     bool managed = false;
+    /// Set where a statement of the application has ended the transaction, whatever stands open now.
+    bool ended = false;
 
 private:
     [[nodiscard]] bool lost() const;

@@ -8,7 +8,9 @@
 #include "session.h"
 
 #include <charconv>
+#include <regex>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace idem::client {
@@ -50,6 +52,17 @@ Transaction::~Transaction()
 
 namespace {
 
+// Whether a statement that was answered with this tag has ended the transaction, also where it has opened another one
+// (AND CHAIN). ROLLBACK TO SAVEPOINT has the tag of ROLLBACK.
+bool ends_transaction(std::string_view statement, std::string_view tag)
+{
+    if (tag != "ROLLBACK") {
+        return tag == "COMMIT" || tag == "PREPARE TRANSACTION";
+    }
+    static const std::regex to_savepoint(R"(\bto\b)", std::regex::icase | std::regex::nosubs);
+    return !std::regex_search(statement.begin(), statement.end(), to_savepoint);
+}
+
 Session &open(const std::unique_ptr<Session> &session)
 {
     if (!session) {
@@ -81,7 +94,9 @@ Rows Transaction::run(const std::string &statement, std::span<const Parameter> p
                          .count = static_cast<int>(values.size()),
                          .values = values.data(),
                          .result_format = 0};
-    return Rows(session.wire().run(sent).release());
+    ResultPtr result = session.wire().run(sent);
+    session.ended = session.ended || ends_transaction(statement, PQcmdStatus(result.get()));
+    return Rows(result.release());
 }
 
 PGconn *Transaction::native() const noexcept

@@ -139,6 +139,16 @@ TEST(ClientPool, KeepsNoConnectionInAnUnknownState)
     }
 }
 
+TEST(ClientPool, SendsTheSameOctetsWhateverAnActionHasSet)
+{
+    Client client({.pool_size = 1});
+    client.transact([](Transaction &tx) { tx.run("SET client_encoding = 'LATIN1'"); });
+    Request request = make_request();
+    request.key = Key("caf\u00e9");
+    EXPECT_EQ(client.create_transaction(request).outcome, Outcome::created);
+    EXPECT_EQ(Client({}).create_transaction(request).outcome, Outcome::replayed);
+}
+
 TEST(ClientPool, RepeatsWhereAConnectionIsCutWhileItIsUsed)
 {
     Attempted attempted;

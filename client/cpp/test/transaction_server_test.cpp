@@ -175,15 +175,37 @@ TEST_F(TransactionTest, TheActionMayNotEndTheTransaction)
     const auto commit = [](Transaction &tx) { tx.commit(); };
     const auto rollback = [](Transaction &tx) { tx.rollback(); };
     const auto natively = [](Transaction &tx) { tx.run("ROLLBACK"); };
+    const auto by_chain = [](Transaction &tx) { tx.run("ROLLBACK AND CHAIN"); };
+    const auto by_another = [](Transaction &tx) {
+        tx.run("ROLLBACK");
+        tx.run("BEGIN");
+    };
     for (const std::function<void(Transaction &)> &end :
          {std::function<void(Transaction &)>(commit), std::function<void(Transaction &)>(rollback),
-          std::function<void(Transaction &)>(natively)}) {
+          std::function<void(Transaction &)>(natively), std::function<void(Transaction &)>(by_chain),
+          std::function<void(Transaction &)>(by_another)}) {
         EXPECT_EQ(sqlstate_of([&] { client_.transact(end); }), "2D000");
         EXPECT_EQ(sqlstate_of([&] { client_.once(request_, [&](Transaction &tx, const Result &) { end(tx); }); }),
                   "2D000");
     }
     EXPECT_EQ(rows_of(request_.tenant_id), 0);
     EXPECT_EQ(client_.create_transaction(request_).outcome, Outcome::created);
+}
+
+TEST_F(TransactionTest, ACommitAfterTheEndIsNoSuccess)
+{
+    for (const char *end : {"ROLLBACK", "ROLLBACK AND CHAIN", "COMMIT"}) {
+        Transaction tx = client_.begin();
+        tx.run(end);
+        EXPECT_EQ(sqlstate_of([&] { tx.commit(); }), "25P01") << end;
+    }
+    Transaction tx = client_.begin();
+    tx.run("SAVEPOINT here");
+    EXPECT_EQ(tx.create_transaction(request_).outcome, Outcome::created);
+    tx.run("ROLLBACK TO SAVEPOINT here");
+    EXPECT_EQ(tx.create_transaction(request_).outcome, Outcome::created);
+    tx.commit();
+    EXPECT_EQ(rows_of(request_.tenant_id), 1);
 }
 
 TEST_F(TransactionTest, RollsBackUnlessCommitted)
