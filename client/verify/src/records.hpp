@@ -21,7 +21,7 @@ struct Scope {
     std::string operation;
     std::string key;
 
-    friend auto operator<=>(const Scope &, const Scope &) = default;
+    friend auto operator<=>(const Scope &, const Scope &) = default; // NOLINT(modernize-use-nullptr): not one here
 };
 
 /// A request as it was sent. Unlike client::Request it checks nothing: it is what a file says.

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace CLI {
+namespace CLI { // NOLINT(readability-identifier-naming): the name is not ours
 class App;
 } // namespace CLI
 
