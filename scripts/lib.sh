@@ -58,9 +58,9 @@ build_and_install() {
     fi
 }
 
-# Builds the client, its command and their tests, or only the targets named.
+# Builds the targets named of the client, its command and their tests.
 build_client() {
     cmake -S "$root" -B "$root/build/client" -DIDEM_CLIENT=ON -DIDEM_TESTS=ON \
         "-DPostgreSQL_ROOT=$(dirname "$("$pg_config" --bindir)")" || return
-    cmake --build "$root/build/client" -j2 ${1:+--target "$@"}
+    cmake --build "$root/build/client" -j2 --target "$@"
 }
