@@ -1,6 +1,7 @@
 #pragma once
 
 #include "json_tree.h"
+#include "utf8.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,32 +13,11 @@
 
 namespace idem::core::test {
 
-/// Append one code point as UTF-8.
-inline void append_utf8(std::string &out, char32_t character)
-{
-    const auto put = [&out](char32_t octet) { out += static_cast<char>(static_cast<unsigned char>(octet)); };
-    if (character < 0x80) {
-        put(character);
-    } else if (character < 0x800) {
-        put(0xC0 | (character >> 6));
-        put(0x80 | (character & 0x3F));
-    } else if (character < 0x10000) {
-        put(0xE0 | (character >> 12));
-        put(0x80 | ((character >> 6) & 0x3F));
-        put(0x80 | (character & 0x3F));
-    } else {
-        put(0xF0 | (character >> 18));
-        put(0x80 | ((character >> 12) & 0x3F));
-        put(0x80 | ((character >> 6) & 0x3F));
-        put(0x80 | (character & 0x3F));
-    }
-}
-
 /// One code point as UTF-8.
 inline std::string utf8(char32_t character)
 {
     std::string out;
-    append_utf8(out, character);
+    append_character(out, character);
     return out;
 }
 
@@ -68,7 +48,7 @@ public:
     {
         std::string out;
         for (uint64_t left = below(limit); left > 0; --left) {
-            append_utf8(out, character());
+            append_character(out, character());
         }
         return out;
     }

@@ -1,6 +1,7 @@
 #include "csv_records.hpp"
 #include "reader.hpp"
-#include "utf8.hpp"
+
+#include <utf8.h> // idem::core::is_utf8
 
 #include <algorithm>
 
@@ -83,7 +84,7 @@ RequestOrRefusal CsvReader::parse(CsvRecord &record)
     }
     Fields fields;
     for (std::size_t i = 0; i < header_.size(); ++i) {
-        if (!is_utf8(record.fields[i])) {
+        if (!core::is_utf8(record.fields[i])) {
             return Refusal{Fate::unreadable, "22021", "it is not valid UTF-8"};
         }
         std::optional<std::string> *field = field_named(fields, header_[i]);

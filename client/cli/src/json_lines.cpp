@@ -1,6 +1,7 @@
 #include "json_scan.hpp"
 #include "reader.hpp"
-#include "utf8.hpp"
+
+#include <utf8.h> // idem::core::is_utf8
 
 namespace idem::cli {
 namespace {
@@ -88,7 +89,7 @@ std::optional<Record> JsonLinesReader::next()
 
 RequestOrRefusal JsonLinesReader::parse()
 {
-    if (!is_utf8(text_)) {
+    if (!core::is_utf8(text_)) {
         return Refusal{Fate::unreadable, "22021", "it is not valid UTF-8"};
     }
     try {

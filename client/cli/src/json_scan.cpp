@@ -1,5 +1,7 @@
 #include "json_scan.hpp"
 
+#include <utf8.h> // idem::core::append_character
+
 #include <vector>
 
 namespace idem::cli {
@@ -263,26 +265,6 @@ unsigned code_unit(std::string_view digits)
     return unit;
 }
 
-void append_utf8(std::string &out, unsigned character)
-{
-    const auto put = [&out](unsigned octet) { out += static_cast<char>(static_cast<unsigned char>(octet)); };
-    if (character < 0x80) {
-        put(character);
-    } else if (character < 0x800) {
-        put(0xC0 | (character >> 6));
-        put(0x80 | (character & 0x3F));
-    } else if (character < 0x10000) {
-        put(0xE0 | (character >> 12));
-        put(0x80 | ((character >> 6) & 0x3F));
-        put(0x80 | (character & 0x3F));
-    } else {
-        put(0xF0 | (character >> 18));
-        put(0x80 | ((character >> 12) & 0x3F));
-        put(0x80 | ((character >> 6) & 0x3F));
-        put(0x80 | (character & 0x3F));
-    }
-}
-
 // Decodes the \uXXXX at `at`, and a second one that completes a pair, and moves behind them.
 unsigned decode_unicode(std::string_view slice, std::size_t &at)
 {
@@ -366,7 +348,7 @@ std::string decode_json_string(std::string_view slice)
         if (slice[at] != '\\') {
             out += slice[at++];
         } else if (slice[at + 1] == 'u') {
-            append_utf8(out, decode_unicode(slice, at));
+            core::append_character(out, decode_unicode(slice, at));
         } else {
             out += decode_escape(slice[at + 1]);
             at += 2;

@@ -1,6 +1,6 @@
 #include "reader.hpp"
 
-#include "utf8.hpp"
+#include <utf8.h> // idem::core::is_utf8
 
 namespace idem::cli {
 
@@ -8,7 +8,7 @@ void RecordReader::note_ignored(std::string_view name)
 {
     constexpr std::size_t kMost = 10;
     constexpr std::size_t kLongest = 100;
-    if (ignored_.size() < kMost && name.size() <= kLongest && is_utf8(name)) {
+    if (ignored_.size() < kMost && name.size() <= kLongest && core::is_utf8(name)) {
         ignored_.emplace(name);
     }
 }

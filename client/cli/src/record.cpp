@@ -1,9 +1,9 @@
 #include "record.hpp"
 
 #include "json_scan.hpp"
-#include "utf8.hpp"
 
 #include <idem/error.hpp>
+#include <utf8.h> // idem::core::is_utf8
 
 #include <array>
 #include <charconv>
@@ -44,7 +44,7 @@ bool is_whole_number(std::string_view text)
 // What is wrong with details, if anything.
 std::optional<Refusal> check_details(std::string_view details)
 {
-    if (!is_utf8(details)) {
+    if (!core::is_utf8(details)) {
         return Refusal{Fate::invalid, kNotInEncoding, "details are not valid UTF-8"};
     }
     try {

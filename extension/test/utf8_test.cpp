@@ -1,8 +1,8 @@
-#include "utf8.hpp"
+#include "utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace idem::cli::test {
+namespace idem::core::test {
 namespace {
 
 TEST(Utf8, TakesEveryCharacter)
@@ -23,4 +23,4 @@ TEST(Utf8, RefusesWhatPostgresqlRefuses)
 }
 
 } // namespace
-} // namespace idem::cli::test
+} // namespace idem::core::test
