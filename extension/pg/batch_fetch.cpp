@@ -107,9 +107,7 @@ void fetch_by_keys(const Ledger &ledger, const LookedIn &where, const std::vecto
                                      where.by_order ? call.request.order_ref.value : call.idempotency_key.value};
         ScanKeyData keys[kKeys];
         for (int i = 0; i < kKeys; ++i) {
-            const int key = where.keys[i];
-            ScanKeyEntryInitialize(&keys[key], 0, static_cast<AttrNumber>(key + 1), BTEqualStrategyNumber, InvalidOid,
-                                   C_COLLATION_OID, F_TEXTEQ, values[i]);
+            set_text_key(keys, where.keys[i], values[i]);
         }
         index_rescan(scan, keys, kKeys, nullptr, 0);
         if (index_getnext_slot(scan, ForwardScanDirection, slot)) {

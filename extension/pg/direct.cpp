@@ -1,5 +1,7 @@
 #include "direct.h"
 
+#include "index_fetch.h"
+
 #include "pg.h"
 #include "version.h"
 
@@ -65,9 +67,7 @@ Probe probe_order(const Ledger &ledger, const Binding &binding, Relation table, 
     constexpr LedgerColumn kColumns[] = {kTenantId, kOperation, kOrderRef};
     ScanKeyData keys[lengthof(kColumns)];
     for (size_t i = 0; i < lengthof(kColumns); ++i) {
-        const int key = ledger.order_keys[i];
-        ScanKeyEntryInitialize(&keys[key], 0, static_cast<AttrNumber>(key + 1), BTEqualStrategyNumber, InvalidOid,
-                               C_COLLATION_OID, F_TEXTEQ, row.values[kColumns[i]]);
+        set_text_key(keys, ledger.order_keys[i], row.values[kColumns[i]]);
     }
     return probe(binding, table, ledger.order_index, keys, lengthof(kColumns), found);
 }

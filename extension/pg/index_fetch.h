@@ -11,6 +11,13 @@ namespace idem::pg {
 /// wants to see who reads (ExecutorCheckPerms_hook). Server code.
 bool can_fetch_by_index(const Binding &binding);
 
+/// Ask for the index's column at `key`, counted from 0, to equal a text of the ledger. Server code.
+inline void set_text_key(ScanKeyData *keys, int key, Datum value)
+{
+    ScanKeyEntryInitialize(&keys[key], 0, static_cast<AttrNumber>(key + 1), BTEqualStrategyNumber, InvalidOid,
+                           C_COLLATION_OID, F_TEXTEQ, value);
+}
+
 /// The snapshot that a statement which starts now would see the rows by. Server code.
 Snapshot current_snapshot();
 
