@@ -7,7 +7,6 @@
 #include "server_error.h"
 #include "wire.h"
 
-#include <string_view>
 
 namespace idem::client {
 namespace {
@@ -26,7 +25,7 @@ void check_connection(const PGconn *connection)
     if (PQtransactionStatus(connection) == PQTRANS_ACTIVE || PQpipelineStatus(connection) != PQ_PIPELINE_OFF) {
         raise({"55000", "the connection is busy", "A command is in progress, or the pipeline mode is on."});
     }
-    if (std::string_view(pg_encoding_to_char(PQclientEncoding(connection))) != "UTF8") {
+    if (!speaks_utf8(connection)) {
         raise({"22023", "client_encoding must be UTF8", {}, "Call PQsetClientEncoding(connection, \"UTF8\")."});
     }
 }

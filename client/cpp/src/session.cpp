@@ -146,9 +146,8 @@ bool Session::lost() const
 
 bool Session::reusable() const
 {
-    // With another encoding the next request would arrive as other text.
-    const bool same_encoding = std::string_view(pg_encoding_to_char(PQclientEncoding(native()))) == "UTF8";
-    return same_encoding && !lost() && !cancel_sent_ && !dying_ && PQtransactionStatus(native()) == PQTRANS_IDLE;
+    return speaks_utf8(native()) && !lost() && !cancel_sent_ && !dying_ &&
+           PQtransactionStatus(native()) == PQTRANS_IDLE;
 }
 
 bool Session::alive() const

@@ -28,6 +28,11 @@ bool is_copy(const PGresult *result)
 
 } // namespace
 
+bool speaks_utf8(const PGconn *connection)
+{
+    return std::string_view(pg_encoding_to_char(PQclientEncoding(connection))) == "UTF8";
+}
+
 bool succeeded(const PGresult *result)
 {
     const ExecStatusType status = PQresultStatus(result);

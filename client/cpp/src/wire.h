@@ -19,6 +19,10 @@ struct Statement {
     int result_format = 1;
 };
 
+/// Whether the connection takes texts as UTF-8, which requests are; with another encoding they would arrive as other
+/// text.
+bool speaks_utf8(const PGconn *connection);
+
 /// Sends statements over a connection and reads the answers, within a deadline. The connection is non-blocking
 /// meanwhile.
 ///
