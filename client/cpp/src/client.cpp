@@ -19,11 +19,6 @@
 namespace idem::client {
 namespace {
 
-bool is_stored(const Result &result)
-{
-    return result.outcome == Outcome::created || result.outcome == Outcome::replayed;
-}
-
 // Opens a transaction and makes the call in it, in one round trip.
 Result begin_and_call(Session &session, const Statement &call)
 {
@@ -163,7 +158,7 @@ std::optional<Result> Client::Implementation::find(const Request &request) const
 
 void Client::Implementation::store(const Request &request, const Result &result) const
 {
-    if (options_.cache && is_stored(result)) {
+    if (options_.cache && is_stored(result.outcome)) {
         options_.cache->store(request, result);
     }
 }

@@ -138,8 +138,7 @@ Result decode_result(const PGresult *result)
     Result decoded;
     decoded.outcome = row.outcome(1);
     decoded.transaction_id = row.uuid(0).value_or("");
-    const bool stored = decoded.outcome == Outcome::created || decoded.outcome == Outcome::replayed;
-    if (stored == decoded.transaction_id.empty()) {
+    if (is_stored(decoded.outcome) == decoded.transaction_id.empty()) {
         refuse();
     }
     decoded.amount_minor = row.number(2, 8).value_or(0);
@@ -161,8 +160,7 @@ std::vector<BatchResult> decode_batch(const PGresult *result, std::size_t count)
             refuse();
         }
         BatchResult one{row.outcome(1), row.uuid(2), row.optional_text(3), row.timestamp(4)};
-        const bool stored = one.outcome == Outcome::created || one.outcome == Outcome::replayed;
-        if (stored != one.transaction_id.has_value()) {
+        if (is_stored(one.outcome) != one.transaction_id.has_value()) {
             refuse();
         }
         all.push_back(std::move(one));

@@ -8,6 +8,12 @@
 
 namespace idem::client {
 
+/// Whether an outcome comes with the stored row.
+inline bool is_stored(Outcome outcome)
+{
+    return outcome == Outcome::created || outcome == Outcome::replayed;
+}
+
 /// Reads the row of a single call. Throws Error 08P01 for one of another form.
 Result decode_result(const PGresult *result);
 
