@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 
 namespace idem::verify {
 
@@ -38,18 +37,9 @@ std::vector<Posed> acknowledged_requests(const History &history)
 // Makes one call for some requests.
 void ask(client::Client &client, HistoryWriter &history, std::uint64_t number, const std::vector<Posed> &posed)
 {
-    std::vector<client::Request> requests;
-    requests.reserve(posed.size());
-    for (const Posed &request : posed) {
-        requests.push_back(request_of(request));
-    }
     history.send(0, number, Kind::batch, posed);
     try {
-        std::vector<Answer> answers;
-        for (const client::BatchResult &result : client.create_transactions(requests)) {
-            answers.push_back(Answer{result.outcome, result.transaction_id.value_or("")});
-        }
-        history.acknowledge(0, number, 1, answers);
+        history.acknowledge(0, number, 1, ask_together(client, posed));
     } catch (const client::Error &error) {
         history.fail(0, number, error.attempts(), error.sqlstate(), is_in_doubt(error));
     }

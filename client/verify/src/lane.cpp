@@ -122,16 +122,7 @@ std::vector<Answer> Lane::ask(const Step &step, std::uint64_t number)
     case Kind::batch:
         break;
     }
-    std::vector<client::Request> requests;
-    requests.reserve(step.requests.size());
-    for (const Posed &posed : step.requests) {
-        requests.push_back(request_of(posed));
-    }
-    std::vector<Answer> answers;
-    for (const client::BatchResult &result : client.create_transactions(requests)) {
-        answers.push_back(Answer{result.outcome, result.transaction_id.value_or("")});
-    }
-    return answers;
+    return ask_together(client, step.requests);
 }
 
 Answer Lane::ask_once(const Step &step, std::uint64_t number)

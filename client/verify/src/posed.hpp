@@ -2,7 +2,9 @@
 
 #include "records.hpp"
 
-#include <idem/error.hpp>
+#include <idem/client.hpp>
+
+#include <vector>
 
 namespace idem::verify {
 
@@ -17,6 +19,21 @@ inline client::Request request_of(const Posed &posed)
 inline Answer answer_of(const client::Result &result)
 {
     return Answer{result.outcome, result.transaction_id};
+}
+
+/// Makes one batch call. Throws what the client does.
+inline std::vector<Answer> ask_together(client::Client &client, const std::vector<Posed> &all)
+{
+    std::vector<client::Request> requests;
+    requests.reserve(all.size());
+    for (const Posed &posed : all) {
+        requests.push_back(request_of(posed));
+    }
+    std::vector<Answer> answers;
+    for (const client::BatchResult &result : client.create_transactions(requests)) {
+        answers.push_back(Answer{result.outcome, result.transaction_id.value_or("")});
+    }
+    return answers;
 }
 
 /// Whether a call that threw may have been committed all the same.
