@@ -7,7 +7,6 @@
 #include "server_error.h"
 #include "wire.h"
 
-
 namespace idem::client {
 namespace {
 
