@@ -91,7 +91,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SELECT call, pg_temp.nested(call, 6000) FROM unnest(ARRAY['idem_canonical($1::jsonb)', 'idem_fingerprint(1, ''EUR'', $1::jsonb)',
   'idem_create_transaction(''t'', ''k'', 1, ''EUR'', $1::jsonb)']) AS u(call) ORDER BY call COLLATE "C";
-SELECT pg_temp.nested('idem_create_transaction(''t'', ''k'', 1, ''EUR'', $1::jsonb)', 1000);
+SELECT pg_temp.nested('idem_create_transaction(''t'', ''shallow'', 1, ''EUR'', $1::jsonb)', 1000);
 DELETE FROM idem_transactions;
 CREATE TABLE deep AS SELECT ('{"a":' || repeat('[', 2000) || repeat(']', 2000) || '}')::jsonb AS arrays,
   (repeat('{"a":', 2000) || '1' || repeat('}', 2000))::jsonb AS objects;
