@@ -58,7 +58,7 @@ sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test demo chaos bench bench-growth lint format version-check dist
+.PHONY: unit test coverage mutants demo chaos bench bench-growth lint format version-check dist
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -69,6 +69,14 @@ unit:
 # Everything, on a fresh machine too: installs what is missing, builds, installs, runs all suites.
 test:
 	@scripts/test
+
+# How many lines of the extension and the client their own tests run; about 12 minutes.
+coverage:
+	@scripts/coverage
+
+# Whether the tests notice when something is taken out of the extension.
+mutants:
+	@scripts/mutants
 
 demo:
 	@scripts/demo

@@ -64,3 +64,28 @@ build_client() {
         "-DPostgreSQL_ROOT=$(dirname "$("$pg_config" --bindir)")" || return
     cmake --build "$root/build/client" -j2 --target "$@"
 }
+
+# Copies the server of pg_config into a folder, so that an extension can be installed there and the system's server
+# knows nothing of it, and prints the pg_config of the copy. PostgreSQL finds its files by the place of its programs.
+private_server() {
+    local kind from
+    for kind in bindir pkglibdir sharedir; do
+        from=$("$pg_config" "--$kind")
+        mkdir -p "$1$from"
+        tar -C "$from" --exclude=./bitcode --exclude='*/idem[.-]*' -cf - . | tar -C "$1$from" -xf -
+    done
+    # Headers are only read.
+    for kind in includedir pkgincludedir includedir-server; do
+        from=$("$pg_config" "--$kind")
+        [ -e "$1$from" ] || { mkdir -p "$1${from%/*}" && ln -s "$from" "$1$from"; }
+    done
+    chmod -R a+rX "$1"
+    say "$1$("$pg_config" --bindir)/pg_config"
+}
+
+# Copies the sources into an empty folder, without anything that was built from them.
+copy_sources() {
+    mkdir -p "$1"
+    tar -C "$root" --exclude=./.git --exclude=./build --exclude=node_modules --exclude='*.o' --exclude='*.so' -cf - . |
+        tar -C "$1" --no-same-owner -xf -
+}
