@@ -254,7 +254,7 @@ BEGIN
       UNION ALL
       SELECT 1 + t.part, r.*
       FROM unnest($1) WITH ORDINALITY AS t (target, part)
-      CROSS JOIN LATERAL %1$s._idem_audit_relation(t.target, $2, $3)
+      CROSS JOIN LATERAL %1$s._idem_audit_relation(t.target::regclass, $2, $3)
         WITH ORDINALITY AS r (severity, code, object, finding, hint, place)) AS f
     ORDER BY array_position(ARRAY['error', 'warning', 'notice'], f.severity), f.part, f.place$sql$, home)
     USING tables, retry_window, max_groups;

@@ -79,7 +79,7 @@ DECLARE
   protected boolean;
 BEGIN
   EXECUTE format('SELECT EXISTS (SELECT FROM pg_index AS i '
-    'WHERE i.indrelid = $1 AND %s._idem_key_problem(i.indexrelid, $2) IS NULL)', home)
+    'WHERE i.indrelid = $1 AND %s._idem_key_problem(i.indexrelid::regclass, $2) IS NULL)', home)
     INTO protected USING target, numbers;
   IF NOT protected THEN
     severity := 'error';
@@ -90,7 +90,7 @@ BEGIN
     RETURN NEXT;
   END IF;
   FOR index IN EXECUTE format($sql$
-    SELECT i.indexrelid::regclass AS name, %s._idem_key_problem(i.indexrelid, $2) AS problem,
+    SELECT i.indexrelid::regclass AS name, %s._idem_key_problem(i.indexrelid::regclass, $2) AS problem,
       array_remove(k.columns, 0::smallint) <@ $2 AND i.indnkeyatts = cardinality($2) AS has_scope,
       i.indisunique AND k.columns @> $2 AND i.indnkeyatts > cardinality($2) AS has_more
     FROM pg_index AS i
@@ -283,7 +283,7 @@ BEGIN
   EXECUTE format($sql$
     SELECT min(i.indexrelid::regclass::text COLLATE "C") AS name, coalesce(bool_or(i.indnullsnotdistinct), false) AS nulls_alike
     FROM pg_index AS i
-    WHERE i.indrelid = $1 AND %s._idem_key_problem(i.indexrelid, $2) IS NULL$sql$, home)
+    WHERE i.indrelid = $1 AND %s._idem_key_problem(i.indexrelid::regclass, $2) IS NULL$sql$, home)
     INTO guard USING target, ARRAY(
       SELECT a.attnum FROM pg_attribute AS a WHERE a.attrelid = target AND a.attname = ANY (subject.scope));
   nullable := (SELECT string_agg(format('%I IS NULL', a.attname), ' OR ' ORDER BY a.attnum)

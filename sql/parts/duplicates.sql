@@ -309,7 +309,8 @@ BEGIN
     RAISE NOTICE '%: % rows have a null in the columns and so are no duplicates', target, counts[2];
   END IF;
   RETURN QUERY EXECUTE format('SELECT d."values", d."rows", d.amount, d.ids, d.groups '
-    'FROM %s._idem_shared_keys($1, $2, false, ''{}'', NULL, $3, NULL, NULL, $4, $5, $6) AS d', home)
+    'FROM %s._idem_shared_keys($1, $2, false, ''{}''::name[], NULL::name, $3, NULL::name, NULL::interval, $4, $5, $6) AS d',
+    home)
     USING target, columns::name[], summed, max_groups, max_ids,
       CASE WHEN null_condition IS NULL THEN 'step 1 of 1' ELSE 'step 2 of 2' END || ', duplicates,';
 END
