@@ -249,7 +249,7 @@ CREATE RULE gone AS ON DELETE TO pay DO INSTEAD NOTHING;
 SELECT idem_attach('pay');
 DROP RULE gone ON pay;
 
--- Only the owner attaches and detaches, by membership, too; whoever may insert calls.
+-- Only the owner attaches, who was granted to, and detaches, by membership, too; whoever may insert calls.
 CREATE ROLE regress_idem_owner;
 CREATE ROLE regress_idem_member IN ROLE regress_idem_owner;
 CREATE ROLE regress_idem_app;
@@ -258,6 +258,10 @@ SELECT idem_detach('pay');
 ALTER TABLE pay OWNER TO regress_idem_owner;
 GRANT SELECT, INSERT ON pay TO regress_idem_app;
 GRANT USAGE ON SEQUENCE pay_id_seq TO regress_idem_app;
+SET ROLE regress_idem_member;
+SELECT idem_attach('pay');
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION public.idem_attach TO regress_idem_owner, regress_idem_app;
 SET ROLE regress_idem_app;
 \set VERBOSITY default
 SELECT idem_attach('pay');

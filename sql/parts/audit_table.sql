@@ -371,8 +371,10 @@ DECLARE
   home CONSTANT text := (SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'idem');
   subject record;
   found boolean;
+  foreign_code text;
 BEGIN
   EXECUTE format('SELECT * FROM %s._idem_audit_subject($1)', home) INTO subject USING target;
+  EXECUTE format('SELECT %s._idem_foreign_code($1)', home) INTO foreign_code USING target;
   object := target;
   IF subject.kind = 'ledger' THEN
     RETURN QUERY EXECUTE format('SELECT * FROM %s._idem_audit_ledger($1)', home) USING target;
@@ -409,6 +411,13 @@ BEGIN
     code := 'not_readable';
     finding := format('the rows could not be read by role %I', current_user);
     hint := format('GRANT SELECT ON %s TO %I;', target, current_user);
+    RETURN NEXT;
+  ELSIF foreign_code IS NOT NULL THEN
+    severity := 'warning';
+    code := 'foreign_code';
+    finding := format('the rows were not read: that may run functions of other roles with the rights of role %I: %s',
+      current_user, foreign_code);
+    hint := 'Have the functions'' owner run the audit, or give the functions to a superuser.';
     RETURN NEXT;
   ELSIF pg_is_in_recovery() AND (SELECT c.relpersistence = 'u' FROM pg_class AS c WHERE c.oid = target) THEN
     severity := 'warning';

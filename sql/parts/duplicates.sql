@@ -42,6 +42,39 @@ BEGIN
 END
 $$;
 
+-- Functions that a look at the table's rows may run, with the rights of whoever looks, and that belong neither to the
+-- caller nor to a superuser; NULL where there are none. The planner runs those without arguments in the predicates and
+-- expressions of indexes, in statistics and in partition keys; policies run theirs.
+CREATE FUNCTION _idem_foreign_code(target regclass)
+RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+  WITH part (oid) AS (
+    SELECT target::oid
+    UNION
+    SELECT relid::oid FROM pg_partition_tree(target)),
+  holder (class, oid) AS (
+    SELECT 'pg_class'::regclass, p.oid FROM part AS p
+    UNION ALL
+    SELECT 'pg_class'::regclass, i.indexrelid FROM part AS p JOIN pg_index AS i ON i.indrelid = p.oid
+    UNION ALL
+    SELECT 'pg_statistic_ext'::regclass, s.oid FROM part AS p JOIN pg_statistic_ext AS s ON s.stxrelid = p.oid
+    UNION ALL
+    SELECT 'pg_policy'::regclass, l.oid FROM part AS p JOIN pg_policy AS l ON l.polrelid = p.oid
+    WHERE row_security_active(p.oid)),
+  code (oid) AS (
+    SELECT CASE d.refclassid WHEN 'pg_operator'::regclass THEN o.oprcode::oid ELSE d.refobjid END
+    FROM holder AS h
+    JOIN pg_depend AS d ON d.classid = h.class AND d.objid = h.oid
+    LEFT JOIN pg_operator AS o ON o.oid = d.refobjid
+    WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass))
+  SELECT string_agg(p.oid::regprocedure::text, ', ' ORDER BY p.oid::regprocedure::text COLLATE "C")
+  FROM pg_proc AS p
+  JOIN pg_roles AS r ON r.oid = p.proowner
+  WHERE p.oid IN (SELECT code.oid FROM code) AND NOT r.rolsuper AND r.rolname <> current_user
+$$;
+
 -- SQL for each of the columns, in their order: its value in a scan, and templates that make jsonb of a value and
 -- something to order values by. Strings compare byte for byte. A type's casts are not used, because its owner could make
 -- one that runs code.
@@ -98,6 +131,7 @@ SET enable_seqscan = on
 SET enable_indexscan = off
 SET enable_indexonlyscan = off
 SET enable_bitmapscan = off
+SET constraint_exclusion = off
 AS $$
 DECLARE
   home CONSTANT text := (SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'idem');
@@ -165,6 +199,7 @@ SET enable_seqscan = on
 SET enable_indexscan = off
 SET enable_indexonlyscan = off
 SET enable_bitmapscan = off
+SET constraint_exclusion = off
 AS $$
 DECLARE
   home CONSTANT text := (SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'idem');
@@ -264,9 +299,16 @@ DECLARE
   amount_type oid;
   name text;
   null_condition text;
+  foreign_code text;
   counts bigint[];
 BEGIN
   EXECUTE format('SELECT %s._idem_check_readable($1)', home) USING target;
+  EXECUTE format('SELECT %s._idem_foreign_code($1)', home) INTO foreign_code USING target;
+  IF foreign_code IS NOT NULL THEN
+    RAISE EXCEPTION 'reading table % may run functions of other roles', target USING ERRCODE = 'insufficient_privilege',
+      DETAIL = format('They are %s, and would have the rights of role %I.', foreign_code, current_user),
+      HINT = 'Have their owner look for duplicates, or give the functions to a superuser.';
+  END IF;
   IF columns IS NULL OR array_position(columns, NULL) IS NOT NULL THEN
     RAISE EXCEPTION 'columns must not be null' USING ERRCODE = 'null_value_not_allowed';
   END IF;

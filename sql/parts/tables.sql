@@ -157,6 +157,9 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'idem_attach'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE;
 
+-- What is attached is read by audits, which superusers run, and walled off by idem_enable_tenant_isolation().
+REVOKE ALL ON FUNCTION idem_attach(regclass, name, name, name, name, name, text, text[]) FROM PUBLIC;
+
 COMMENT ON FUNCTION idem_attach(regclass, name, name, name, name, name, text, text[]) IS
   'let idem_insert write into a table of yours, whose scope columns a unique index must protect; again: change the settings';
 
