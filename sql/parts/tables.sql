@@ -31,14 +31,18 @@ GRANT SELECT ON idem_tables TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('idem_tables', '');
 
 -- A row that comes out of a dump finds its table and columns by name. It never fails: a table may be left out of a
--- restore, and a column may be missing; calls and the audit tell of that.
+-- restore, and a column may be missing; calls and the audit tell of that. Names of what can never have been attached, as
+-- of catalogs, are those of a stranger's dump.
 CREATE FUNCTION _idem_resolve_table()
 RETURNS trigger
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-  found CONSTANT oid := to_regclass(NEW.target_name);
+  found CONSTANT oid := (
+    SELECT oid FROM pg_class
+    WHERE oid = to_regclass(NEW.target_name) AND relkind IN ('r', 'p') AND relpersistence <> 't'
+      AND relnamespace <> 'pg_catalog'::regnamespace);
   numbers CONSTANT jsonb := (
     SELECT coalesce(jsonb_object_agg(attname, attnum), '{}') FROM pg_attribute
     WHERE attrelid = found AND attnum > 0 AND NOT attisdropped);
