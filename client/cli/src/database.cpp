@@ -1,5 +1,7 @@
 #include "database.hpp"
 
+#include <server_error.h> // idem::client::connection_error
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -44,7 +46,7 @@ PGconn *connect(const Connection &connection)
 Database::Database(const Connection &connection) : connection_(connect(connection), &PQfinish)
 {
     if (PQstatus(connection_.get()) != CONNECTION_OK) {
-        throw client::Error("08001", trimmed(PQerrorMessage(connection_.get())));
+        throw client::Error("08001", trimmed(client::connection_error(connection_.get())));
     }
     query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     query("SELECT pg_catalog.set_config('TimeZone', 'UTC', true), pg_catalog.set_config('DateStyle', 'ISO', true)");

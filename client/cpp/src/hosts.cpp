@@ -39,7 +39,7 @@ Settings settings_but(const char *refused, const std::string &conninfo, const ch
     }
     // The port has a value in every string that could be read.
     if (!settings.contains("port")) {
-        raise({"08001", "the connection string is not valid", one_line(PQerrorMessage(connection.get()))});
+        raise({"08001", "the connection string is not valid", one_line(connection_error(connection.get()).c_str())});
     }
     return settings;
 }
@@ -95,6 +95,11 @@ std::vector<ConnectionParameters> resolve_hosts(const std::string &conninfo)
     if ((!hosts.empty() && hosts.size() != count) || (!addresses.empty() && addresses.size() != count) ||
         (ports.size() > 1 && ports.size() != count)) {
         raise({"08001", "the connection string is not valid", "The numbers of hosts, addresses and ports differ."});
+    }
+    for (const std::string &port : ports) {
+        if (port.find_first_not_of("0123456789") != std::string::npos) { // a part of a password, after a slash in a URI
+            raise({"08001", "the connection string is not valid", "A port is not a number."});
+        }
     }
     std::vector<ConnectionParameters> all;
     for (std::size_t i = 0; i < count; ++i) {

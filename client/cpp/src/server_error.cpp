@@ -15,6 +15,24 @@ std::string field(const PGresult *result, int code)
 
 } // namespace
 
+std::string connection_error(const PGconn *connection)
+{
+    std::string text = PQerrorMessage(connection);
+    // There is a user as soon as the string could be read. A slash in a URI's password makes the rest of it a port.
+    const char *port = PQport(connection);
+    const bool is_number =
+        port == nullptr || std::string_view(port).find_first_not_of("0123456789") == std::string::npos;
+    if (PQuser(connection) != nullptr && is_number) {
+        return text;
+    }
+    constexpr std::string_view kMissing = "missing \"=\" after ";
+    const std::size_t begin = text.find('"', text.starts_with(kMissing) ? kMissing.size() : 0);
+    if (begin != std::string::npos) {
+        text.replace(begin, text.rfind('"') + 1 - begin, "\"...\"");
+    }
+    return text;
+}
+
 std::string one_line(const char *text)
 {
     std::string line;

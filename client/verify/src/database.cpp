@@ -1,5 +1,7 @@
 #include "database.hpp"
 
+#include <server_error.h> // idem::client::connection_error
+
 #include <stdexcept>
 
 namespace idem::verify {
@@ -23,7 +25,7 @@ Scope scope_of(const PGresult *result, int row)
 Database::Database(const std::string &conninfo) : connection_(PQconnectdb(conninfo.c_str()), &PQfinish)
 {
     if (PQstatus(connection_.get()) != CONNECTION_OK || PQsetClientEncoding(connection_.get(), "UTF8") != 0) {
-        throw std::runtime_error(PQerrorMessage(connection_.get()));
+        throw std::runtime_error(client::connection_error(connection_.get()));
     }
     PQsetNoticeProcessor(
         connection_.get(), [](void *, const char *) {}, nullptr);

@@ -154,6 +154,16 @@ class CreateTest(CliCase):
         done = self.idem(*CREATE, "--key", "k", "--dsn", "nonsense")
         self.assert_exit(done, 3)
 
+    def test_shows_no_part_of_a_password(self):
+        for dsn in ("host=127.0.0.1 password=open sesame", "postgresql://app:ses%ame@127.0.0.1/shop",
+                    "postgresql://app:sesame@[::1/shop", "postgresql://app:sesame/open@127.0.0.1/shop",
+                    "host=127.0.0.1 port=1 password=sesame", "postgresql://app:sesame@127.0.0.1:1/shop"):
+            for command in (["create", *CREATE[1:], "--key", "k"], ["show", "--tenant", "t", "--key", "k"], ["audit"],
+                            ["verify", "--seconds", "1"]):
+                done = self.idem(*command, "--dsn", dsn)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertNotIn("same", done.stdout + done.stderr, (dsn, command))
+
     def test_calls_in_the_schema_that_is_given(self):
         self.sql('DROP EXTENSION idem; DROP TABLE idem_transactions; CREATE SCHEMA "my pay"; '
                  'CREATE EXTENSION idem SCHEMA "my pay"')
