@@ -32,6 +32,14 @@ bool needs_escape(char octet)
 
 } // namespace
 
+void check_printed_zeros(size_t zeros)
+{
+    if (zeros > kMaxPrintedZeros) {
+        throw Error(sqlstate::kLimitExceeded, "numbers are too long where they are printed",
+                    "Exponents may add " + std::to_string(kMaxPrintedZeros) + " zeros to all numbers together.");
+    }
+}
+
 void append_string(std::string &out, std::string_view text)
 {
     constexpr char kHex[] = "0123456789abcdef";

@@ -1,5 +1,6 @@
 #include "decimal.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -9,6 +10,7 @@ namespace {
 constexpr int kDigitsPerGroup = 4; // decimal digits in one base-10000 digit
 constexpr int kPlainLimit = 21;    // ECMAScript: more integer digits than this get an exponent
 constexpr int kSmallLimit = -6;    // ECMAScript: 0.000001 is plain, 1e-7 is not
+constexpr int kFewZeros = 16;
 
 // The decimal digits of all groups, leading zeros included.
 std::string decimal_digits(const std::vector<uint16_t> &groups)
@@ -25,6 +27,16 @@ std::string decimal_digits(const std::vector<uint16_t> &groups)
 }
 
 } // namespace
+
+size_t printed_zeros(const Decimal &number)
+{
+    const int groups = static_cast<int>(number.digits.size());
+    const int before = number.weight + 1; // groups before the point
+    const int behind = std::clamp(groups - before, 0, groups);
+    const int zeros =
+        std::max(before - groups, 0) * kDigitsPerGroup + std::max(number.scale - behind * kDigitsPerGroup, 0);
+    return zeros > kFewZeros ? static_cast<size_t>(zeros) : 0;
+}
 
 void append_number(std::string &out, int64_t number)
 {

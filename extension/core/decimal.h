@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,7 +13,12 @@ struct Decimal {
     bool negative = false;
     int weight = 0;
     std::vector<uint16_t> digits;
+    int scale = 0; // digits behind the point where it is printed; no part of the value
 };
+
+/// How many zeros PostgreSQL prints that `number` does not hold: it never uses an exponent. A few count for none, as a
+/// request may write them itself.
+size_t printed_zeros(const Decimal &number);
 
 /// Append `number` in the layout of ECMAScript's Number::toString (which RFC 8785 section 3.2.2.3 prescribes), with
 /// every digit of the exact value: plain for 1e-6 <= |x| < 1e21, else d.ddde+X. Never expands an exponent.

@@ -21,7 +21,8 @@ struct RequestFields {
     std::optional<std::string_view> order_ref;
 };
 
-/// The text whose SHA-256 is the fingerprint, version 1: one canonical object of fields and details.
+/// The text whose SHA-256 is the fingerprint, version 1: one canonical object of fields and details. Throws as
+/// append_canonical() and check_printed_zeros() do.
 template <JsonValue V>
 std::string canonical_request(const RequestFields &fields, const V &details)
 {
@@ -33,7 +34,9 @@ std::string canonical_request(const RequestFields &fields, const V &details)
     out += ",\"currency\":";
     append_string(out, fields.currency);
     out += ",\"details\":";
-    append_canonical(out, details);
+    size_t zeros = 0;
+    append_canonical(out, details, zeros);
+    check_printed_zeros(zeros);
     out += ",\"operation\":";
     append_string(out, fields.operation);
     out += ",\"order_ref\":";
@@ -46,7 +49,7 @@ std::string canonical_request(const RequestFields &fields, const V &details)
     return out;
 }
 
-/// The fingerprint, version 1 (docs/fingerprint.md). Throws as append_canonical() and sha256() do.
+/// The fingerprint, version 1 (docs/fingerprint.md). Throws as canonical_request() and sha256() do.
 template <JsonValue V>
 Sha256 fingerprint(const RequestFields &fields, const V &details)
 {

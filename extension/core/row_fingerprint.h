@@ -13,7 +13,7 @@ namespace idem::core {
 // neither other exclusions nor an upgrade turn an honest retry into a conflict.
 // docs/fingerprint.md, "Rows of attached tables".
 
-/// The text whose SHA-256 is the fingerprint, version 1.
+/// The text whose SHA-256 is the fingerprint, version 1. Throws as append_canonical() and check_printed_zeros() do.
 template <JsonValue V>
 std::string canonical_row(std::string_view operation, const V &row)
 {
@@ -22,17 +22,22 @@ std::string canonical_row(std::string_view operation, const V &row)
     out += "{\"operation\":";
     append_string(out, operation);
     out += ",\"row\":";
-    append_canonical(out, row);
+    size_t zeros = 0;
+    append_canonical(out, row, zeros);
+    check_printed_zeros(zeros);
     out += '}';
     return out;
 }
 
-/// The fingerprint of a row that is sent now. Throws as append_canonical() and sha256() do.
+/// The fingerprint of a row that is sent now. Throws as canonical_row() and sha256() do, for what is excluded, too.
 template <JsonValue V>
 std::string row_fingerprint(std::string_view operation, const V &row, const Exclusions &exclusions)
 {
-    const Sha256 hash = sha256(exclusions.empty() ? canonical_row(operation, row)
-                                                  : canonical_row(operation, Pruned<V>(row, exclusions.root())));
+    std::string text = canonical_row(operation, row);
+    if (!exclusions.empty()) {
+        text = canonical_row(operation, Pruned<V>(row, exclusions.root()));
+    }
+    const Sha256 hash = sha256(text);
     std::string stored(1, static_cast<char>(kHashVersion));
     stored.append(hash.begin(), hash.end());
     return stored + exclusions.text();

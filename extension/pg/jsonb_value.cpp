@@ -67,6 +67,7 @@ core::Decimal JsonbValue::number() const
     core::Decimal number;
     number.weight = static_cast<int16>(read_uint16(octets + 2));
     number.negative = read_uint16(octets + 4) != 0; // jsonb holds neither NaN nor an infinity
+    number.scale = read_uint16(octets + 6);
     number.digits.resize(count);
     for (size_t i = 0; i < count; ++i) {
         number.digits[i] = read_uint16(octets + 8 + 2 * i);

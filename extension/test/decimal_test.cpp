@@ -263,5 +263,22 @@ TEST(Decimal, ReadsBackAsTheSameDouble)
     }
 }
 
+TEST(Decimal, CountsTheZerosThatAreOnlyPrinted)
+{
+    const auto zeros = [](int weight, std::vector<uint16_t> digits, int scale) {
+        return printed_zeros({false, weight, std::move(digits), scale});
+    };
+    EXPECT_EQ(zeros(32767, {1000}, 0), 131068U);       // 1e131071
+    EXPECT_EQ(zeros(-4096, {10}, 16383), 16379U);      // 1e-16383
+    EXPECT_EQ(zeros(0, {}, 16383), 16387U);            // 0e-16383
+    EXPECT_EQ(zeros(25, {1, 5000}, 0), 96U);           // 1.5e100
+    EXPECT_EQ(zeros(2, {1, 2345, 6789}, 0), 0U);       // 123456789
+    EXPECT_EQ(zeros(1, {1, 2345, 6789, 1000}, 5), 0U); // 12345.67891
+    EXPECT_EQ(zeros(3, {1}, 0), 0U);                   // 1e12, which is as long where it is written
+    EXPECT_EQ(zeros(-2, {1}, 8), 0U);                  // 0.00000001
+    EXPECT_EQ(zeros(0, {}, 0), 0U);                    // 0
+    EXPECT_EQ(zeros(2, std::vector<uint16_t>(900, 7), 3588), 0U);
+}
+
 } // namespace
 } // namespace idem::core::test
