@@ -1,15 +1,14 @@
 #include "cancel.h"
 
+#include "apart.h"
 #include "handles.h"
 
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <csignal>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace idem::client {
@@ -18,6 +17,32 @@ namespace {
 // How many cancels may be under way: where the network swallows everything, each lives for minutes.
 constexpr int kMostCancels = 16;
 std::atomic<int> cancels = 0;
+
+// One of the cancels that may be under way, unless there are too many.
+class Place {
+public:
+    Place() : taken_(cancels.fetch_add(1) < kMostCancels)
+    {
+        if (!taken_) {
+            cancels.fetch_sub(1);
+        }
+    }
+    Place(Place &&other) noexcept : taken_(std::exchange(other.taken_, false)) {}
+    Place(const Place &) = delete;
+    Place &operator=(const Place &) = delete;
+    Place &operator=(Place &&) = delete;
+    ~Place()
+    {
+        if (taken_) {
+            cancels.fetch_sub(1);
+        }
+    }
+
+    [[nodiscard]] bool taken() const { return taken_; }
+
+private:
+    bool taken_;
+};
 
 // What a cancel shares with the one who waits for it.
 struct Progress {
@@ -38,33 +63,30 @@ void run_cancel(const CancelPtr &cancel, Progress &progress)
     progress.changed.notify_one();
 }
 
+// Starts a cancel; nullptr where there is no place, no thread or no memory for it.
+std::shared_ptr<Progress> start_cancel(PGconn *connection)
+{
+    Place place;
+    if (!place.taken()) {
+        return nullptr;
+    }
+    try {
+        auto progress = std::make_shared<Progress>();
+        run_apart([progress, place = std::move(place), cancel = CancelPtr(PQgetCancel(connection))] {
+            run_cancel(cancel, *progress);
+        });
+        return progress;
+    } catch (const std::exception &) {
+        return nullptr;
+    }
+}
+
 } // namespace
 
 bool cancel(PGconn *connection, Deadline deadline)
 {
-    if (cancels.fetch_add(1) >= kMostCancels) {
-        cancels.fetch_sub(1);
-        return false;
-    }
-    const auto progress = std::make_shared<Progress>();
-    // The thread inherits the mask: signals of the application are none of its business, and PQcancel must not raise
-    // SIGPIPE.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = true;
-    try {
-        std::thread([progress, cancel = CancelPtr(PQgetCancel(connection))] {
-            run_cancel(cancel, *progress);
-            cancels.fetch_sub(1);
-        }).detach();
-    } catch (const std::system_error &) {
-        started = false;
-        cancels.fetch_sub(1);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (!started) {
+    const std::shared_ptr<Progress> progress = start_cancel(connection);
+    if (!progress) {
         return false;
     }
     std::unique_lock lock(progress->mutex);
