@@ -38,20 +38,19 @@ Failure failure_to_connect(const PGconn *connection)
     return {sqlstate.empty() ? "08001" : std::move(sqlstate), "could not connect to the server", one_line(text)};
 }
 
-// Waits until the socket is ready for what libpq wants to do next; false where the deadline passed first.
+// Waits until the socket is ready for what libpq wants to do next; false where the deadline has passed, also before a
+// socket that is always ready.
 bool wait_for(const PGconn *connection, PostgresPollingStatusType wanted, Deadline deadline)
 {
     const auto events = static_cast<short>(wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT);
-    for (;;) {
+    while (!deadline.passed()) {
         pollfd socket{PQsocket(connection), events, 0};
         const int ready = poll(&socket, 1, deadline.poll_timeout());
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
             return true;
         }
-        if (deadline.passed()) {
-            return false;
-        }
     }
+    return false;
 }
 
 // Connects to one host, or tells why not.

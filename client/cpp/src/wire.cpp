@@ -102,7 +102,7 @@ void Wire::give_more_time()
     deadline_ = Deadline::after(kAnswerTime);
 }
 
-// Waits until the socket is ready.
+// Waits until the socket is ready. The deadline comes first: a server that never stops sending keeps the socket ready.
 void Wire::wait_for(short events)
 {
     for (;;) {
@@ -110,15 +110,15 @@ void Wire::wait_for(short events)
         if (socket.fd < 0) {
             return; // the connection is gone, as the next call of libpq says
         }
+        if (deadline_.passed()) {
+            give_more_time();
+        }
         const int ready = poll(&socket, 1, deadline_.poll_timeout());
         if (ready > 0) {
             return;
         }
         if (ready < 0 && errno != EINTR) {
             throw Error("08006", "could not wait for the server", std::generic_category().message(errno));
-        }
-        if (deadline_.passed()) {
-            give_more_time();
         }
     }
 }

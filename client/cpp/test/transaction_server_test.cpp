@@ -246,6 +246,22 @@ TEST_F(TransactionTest, GivesRowsAsText)
     EXPECT_EQ(client_.create_transaction(request_).outcome, Outcome::created);
 }
 
+// A socket that is always ready hides no deadline.
+TEST_F(TransactionTest, AStatementThatNeverStopsTalkingEndsWithTheDeadline)
+{
+    Client client({.retry = {.deadline = milliseconds(500)}});
+    const auto start = std::chrono::steady_clock::now();
+    const auto error = error_of<RetriesExhausted>([&] {
+        client.transact([](Transaction &tx) {
+            tx.run("DO $$ BEGIN WHILE clock_timestamp() < now() + interval '10 s' LOOP RAISE NOTICE 'here'; END LOOP; "
+                   "END $$");
+        });
+    });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->sqlstate(), "57014");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(1600));
+}
+
 // case H78
 TEST_F(TransactionTest, ATimeoutAtCommitIsKnownAndLeavesNothingBehind)
 {
