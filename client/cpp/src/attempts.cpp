@@ -3,8 +3,8 @@
 #include "backoff.h"
 #include "raise.h"
 
-#include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <typeinfo>
 
@@ -103,23 +103,38 @@ void Attempts::failed(const Error &error, bool uncertain)
         }
         throw_with_attempts(error, number_);
     }
-    if (out_of_time || number_ >= policy.attempts) {
+    const auto pause = pause_after(action);
+    // An attempt for which no time is left could only hide this error behind the deadline.
+    if (out_of_time || number_ >= policy.attempts || pause >= deadline_.left()) {
+        give_up(error, out_of_time);
+    }
+    earlier_ = error;
+    std::this_thread::sleep_for(pause);
+}
+
+// The deadline may have ended an attempt that was only just begun; what the one before failed for is told then, too.
+void Attempts::give_up(const Error &error, bool out_of_time) const
+{
+    if (!out_of_time || !earlier_) {
         throw RetriesExhausted(error, number_, in_doubt_);
     }
-    pause(action);
+    const std::string detail = error.detail().empty() ? "" : error.detail() + " ";
+    throw RetriesExhausted(
+        Error(error.sqlstate(), error.message(),
+              detail + "The attempt before failed with: " + earlier_->message() + " (" + earlier_->sqlstate() + ").",
+              error.hint()),
+        number_, in_doubt_);
 }
 
 // A server that went away is replaced at once the first time; all other attempts give the others time to be done.
-void Attempts::pause(Action action)
+std::chrono::microseconds Attempts::pause_after(Action action)
 {
     const bool replaces = action == Action::unknown || action == Action::reconnect;
     if (replaces && !reconnected_) {
         reconnected_ = true;
-        return;
+        return std::chrono::microseconds(0);
     }
-    using std::chrono::milliseconds;
-    const auto left = std::chrono::duration_cast<milliseconds>(deadline_.left());
-    std::this_thread::sleep_for(random_pause(std::min(longest_pause_after(number_, options_.retry), left)));
+    return random_pause(longest_pause_after(number_, options_.retry));
 }
 
 } // namespace idem::client

@@ -4,6 +4,7 @@
 
 #include <idem/client.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -40,7 +41,8 @@ public:
 
 private:
     void tell(Attempt attempt) const;
-    void pause(Action action);
+    std::chrono::microseconds pause_after(Action action);
+    [[noreturn]] void give_up(const Error &error, bool out_of_time) const;
 
     const ClientOptions &options_;
     const Request *request_;
@@ -48,6 +50,7 @@ private:
     Deadline deadline_;
     Deadline::Clock::time_point started_;
     std::string instance_;
+    std::optional<Error> earlier_; ///< What the attempt before failed with.
     int number_ = 0;
     bool in_doubt_ = false;
     bool reconnected_ = false;

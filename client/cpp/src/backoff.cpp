@@ -21,7 +21,9 @@ std::chrono::microseconds random_pause(std::chrono::milliseconds longest)
     // The system's random numbers, not a generator's: pauses are rare, and processes that were forked from one must not
     // share them.
     std::random_device device;
-    std::uniform_int_distribution<std::int64_t> distribution(0, std::chrono::microseconds(longest).count());
+    constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365); // which in microseconds is no overflow
+    std::uniform_int_distribution<std::int64_t> distribution(
+        0, std::chrono::microseconds(std::min(longest, kYear)).count());
     return std::chrono::microseconds(distribution(device));
 }
 

@@ -74,6 +74,7 @@ TEST(Backoff, OverflowsNowhere)
               milliseconds(0));
     EXPECT_EQ(longest_pause_after(1, {.first_pause = milliseconds(10), .longest_pause = milliseconds(3)}),
               milliseconds(3));
+    EXPECT_GE(random_pause(longest), milliseconds(0));
 }
 
 TEST(Backoff, PausesAreSpreadOverTheWholeRange)

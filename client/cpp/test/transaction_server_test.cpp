@@ -246,6 +246,41 @@ TEST_F(TransactionTest, GivesRowsAsText)
     EXPECT_EQ(client_.create_transaction(request_).outcome, Outcome::created);
 }
 
+// What an attempt failed with is worth more than the end of another one for which no time is left.
+TEST_F(TransactionTest, APauseThatWouldReachTheDeadlineIsNotMade)
+{
+    const std::chrono::hours years(100000);
+    Client client({.retry = {.deadline = seconds(3), .first_pause = years, .longest_pause = years},
+                   .on_attempt = attempted_.hook()});
+    const auto start = std::chrono::steady_clock::now();
+    const auto error = error_of<RetriesExhausted>(
+        [&] { client.once(request_, [](Transaction &, const Result &) { throw Error("40001", "lost a race"); }); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->sqlstate(), "40001");
+    EXPECT_EQ(error->attempts(), 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(2));
+    EXPECT_EQ(attempted_.words(), "40001");
+}
+
+TEST_F(TransactionTest, AnAttemptThatTheDeadlineEndsDoesNotHideTheOneBefore)
+{
+    Client client({.retry = {.deadline = seconds(1)}, .on_attempt = attempted_.hook()});
+    int runs = 0;
+    const auto error = error_of<RetriesExhausted>([&] {
+        client.once(request_, [&](Transaction &tx, const Result &) {
+            if (++runs == 1) {
+                throw Error("40001", "lost a race");
+            }
+            tx.run("SELECT pg_sleep(60)");
+        });
+    });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->sqlstate(), "57014");
+    EXPECT_EQ(error->message(), "the deadline passed");
+    EXPECT_EQ(error->detail(), "The attempt before failed with: lost a race (40001).");
+    EXPECT_EQ(attempted_.words(), "40001 57014");
+}
+
 // A socket that is always ready hides no deadline.
 TEST_F(TransactionTest, AStatementThatNeverStopsTalkingEndsWithTheDeadline)
 {

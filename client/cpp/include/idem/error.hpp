@@ -57,7 +57,8 @@ public:
     ~InDoubtError() override;
 };
 
-/// The deadline or the number of attempts ran out. sqlstate() and texts are those of the last failure.
+/// The deadline or the number of attempts ran out. sqlstate() and texts are those of the last failure. Where the
+/// deadline ended the last attempt, detail() tells what the one before failed with.
 class IDEM_CLIENT_API RetriesExhausted : public Error {
 public:
     RetriesExhausted(const Error &last, int attempts, bool in_doubt);

@@ -39,7 +39,7 @@ struct RetryPolicy {
 
     /// The pause after attempt n is random between 0 and min(longest_pause, first_pause * 2^(n-1)): "full jitter",
     /// which keeps clients that failed together from coming back together. A lost connection is replaced at once the
-    /// first time.
+    /// first time. A pause that would reach the deadline is not made; the call ends at once instead.
     std::chrono::milliseconds first_pause{10};
     std::chrono::milliseconds longest_pause{1000};
 
