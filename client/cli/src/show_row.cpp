@@ -11,6 +11,10 @@ namespace idem::cli {
 
 std::string to_text(client::Timestamp moment)
 {
+    // As the server writes them, and `idem show`.
+    if (moment == client::Timestamp::max() || moment == client::Timestamp::min()) {
+        return moment == client::Timestamp::max() ? "infinity" : "-infinity";
+    }
     using namespace std::chrono; // NOLINT(google-build-using-namespace): its names are the subject here
     const auto day = floor<days>(moment);
     const year_month_day date(day);

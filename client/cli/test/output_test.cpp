@@ -60,6 +60,12 @@ TEST(ShowRow, ShowsARowToReadersAndPrograms)
     EXPECT_NE(text.str().find("\ndetails          {\"n\": 0.10}\norder_ref\ncreated_at"), std::string::npos);
 }
 
+TEST(ShowRow, ShowsTheEndsOfTimeAsTheServerDoes)
+{
+    EXPECT_EQ(to_text(client::Timestamp::max()), "infinity");
+    EXPECT_EQ(to_text(client::Timestamp::min()), "-infinity");
+}
+
 TEST(ShowRow, ShowsNothingOfARowThatIsNotThere)
 {
     const client::Request request{.tenant_id = "t", .key = client::Key("k"), .amount_minor = 1, .currency = "EUR"};

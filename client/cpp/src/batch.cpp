@@ -95,13 +95,17 @@ std::vector<BatchResult> Batch::answers_with(std::vector<BatchResult> received) 
     return all;
 }
 
-std::vector<BatchResult> Batch::call(Wire &wire, const Calls &calls)
+ResultPtr Batch::call(Wire &wire, const Calls &calls)
 {
     if (!parameters_) {
         parameters_.emplace(sent_, mode_ == BatchMode::all ? "all" : "each");
     }
-    const ResultPtr result = wire.run(parameters_->statement(calls.create_many));
-    return answers_with(decode_batch(result.get(), sent_.size()));
+    return wire.run(parameters_->statement(calls.create_many));
+}
+
+std::vector<BatchResult> Batch::read(const PGresult *answer) const
+{
+    return answers_with(decode_batch(answer, sent_.size()));
 }
 
 std::vector<BatchResult> Batch::call_singly(Wire &wire, const Calls &calls, bool begin)

@@ -23,8 +23,11 @@ public:
     /// Whether there is nothing to ask the server for.
     [[nodiscard]] bool decided() const noexcept { return sent_.empty(); }
 
-    /// The answers to the requests, by the batch call. Throws Error, 42883 where the server has no such function.
-    std::vector<BatchResult> call(Wire &wire, const Calls &calls);
+    /// Asks by the batch call, and gives the server's answer. Throws Error, 42883 where the server has no such
+    /// function.
+    ResultPtr call(Wire &wire, const Calls &calls);
+    /// The answers to the requests, as the server's says. Throws Error 08P01 where it has another form.
+    [[nodiscard]] std::vector<BatchResult> read(const PGresult *answer) const;
 
     /// The same by single calls in one pipeline, behind a BEGIN if wanted. The transaction stays open.
     std::vector<BatchResult> call_singly(Wire &wire, const Calls &calls, bool begin);

@@ -48,7 +48,7 @@ void roll_back(Wire &wire) noexcept
             PQtransactionStatus(wire.native()) == PQTRANS_INTRANS) {
             wire.run({"ROLLBACK"});
         }
-    } catch (const Error &) { // NOLINT(bugprone-empty-catch)
+    } catch (...) { // NOLINT(bugprone-empty-catch)
     }
 }
 
@@ -57,9 +57,9 @@ std::vector<BatchResult> call_in_transaction(Wire &wire, const Calls &calls, Bat
 {
     try {
         std::vector<BatchResult> answers = batch.call_singly(wire, calls, true);
-        commit(wire);
+        check_committed(commit(wire).get());
         return answers;
-    } catch (const Error &) {
+    } catch (...) {
         roll_back(wire);
         throw;
     }
@@ -92,14 +92,15 @@ std::vector<BatchResult> create_transactions(PGconn *connection, std::span<const
     if (inside && !has_batch_call(wire, calls)) {
         return batch.call_singly(wire, calls, false);
     }
+    ResultPtr answer;
     try {
-        return batch.call(wire, calls);
+        answer = batch.call(wire, calls);
     } catch (const Error &error) {
         if (inside || error.sqlstate() != "42883") {
             throw;
         }
     }
-    return call_in_transaction(wire, calls, batch);
+    return answer ? batch.read(answer.get()) : call_in_transaction(wire, calls, batch);
 }
 
 } // namespace idem::client

@@ -188,7 +188,7 @@ Result Client::Implementation::create(const Request &request, std::string Calls:
         &request, WhenInDoubt::repeat,
         [&](std::unique_ptr<Session> &session, const Attempts &attempts) {
             if (!attempts.in_doubt()) {
-                return session->committing([&](Wire &wire) { return decode_result(wire.run(statement).get()); });
+                return session->committing([&](Wire &wire) { return wire.run(statement); }, &decode_result);
             }
             Result one = begin_and_call(*session, statement);
             wait_if_replayed(*session, one.outcome == Outcome::replayed);
@@ -232,7 +232,8 @@ std::vector<BatchResult> Client::Implementation::call_batch(Session &session, Ba
     const Calls &calls = pool_.calls();
     if (!in_doubt) {
         try {
-            return session.committing([&](Wire &wire) { return batch.call(wire, calls); });
+            return session.committing([&](Wire &wire) { return batch.call(wire, calls); },
+                                      [&](const PGresult *answer) { return batch.read(answer); });
         } catch (const Error &error) {
             if (error.sqlstate() != "42883") {
                 throw;
@@ -244,7 +245,7 @@ std::vector<BatchResult> Client::Implementation::call_batch(Session &session, Ba
         Wire wire = session.wire();
         if (in_doubt && has_batch_call(wire, calls)) {
             wire.run({"BEGIN"});
-            answers = batch.call(wire, calls);
+            answers = batch.read(batch.call(wire, calls).get());
         } else {
             answers = batch.call_singly(wire, calls, true);
         }

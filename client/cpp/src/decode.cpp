@@ -85,16 +85,21 @@ public:
         return std::string(value->substr(1));
     }
 
+    // What the clock cannot tell becomes its first or its last moment: -infinity, infinity, and years near the latter.
     [[nodiscard]] std::optional<Timestamp> timestamp(int column) const
     {
+        using Limits = std::numeric_limits<std::int64_t>;
         // The server counts from 2000.
         constexpr std::int64_t kEpoch = 946684800LL * 1000 * 1000;
         const auto microseconds = number(column, 8);
         if (!microseconds) {
             return std::nullopt;
         }
-        if (*microseconds > std::numeric_limits<std::int64_t>::max() - kEpoch) {
-            refuse();
+        if (*microseconds == Limits::min()) {
+            return Timestamp::min();
+        }
+        if (*microseconds > Limits::max() - kEpoch) {
+            return Timestamp::max();
         }
         return Timestamp(std::chrono::microseconds(*microseconds + kEpoch));
     }
@@ -130,6 +135,14 @@ void check_form(const PGresult *result, std::size_t rows, int columns)
 }
 
 } // namespace
+
+void check_committed(const PGresult *result)
+{
+    // PQcmdStatus takes what is not const, and changes nothing.
+    if (std::string_view(PQcmdStatus(const_cast<PGresult *>(result))) != "COMMIT") {
+        refuse();
+    }
+}
 
 Result decode_result(const PGresult *result)
 {

@@ -14,6 +14,9 @@ inline bool is_stored(Outcome outcome)
     return outcome == Outcome::created || outcome == Outcome::replayed;
 }
 
+/// Checks the answer to a COMMIT that was no ROLLBACK. Throws Error 08P01 for one that is not known.
+void check_committed(const PGresult *result);
+
 /// Reads the row of a single call. Throws Error 08P01 for one of another form.
 Result decode_result(const PGresult *result);
 

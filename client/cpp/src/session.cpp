@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "decode.h"
 #include "raise.h"
 #include "server_error.h"
 
@@ -57,6 +58,7 @@ void Session::use_until(Deadline deadline)
 {
     deadline_ = deadline;
     commit_sent_ = false;
+    unread_ = false;
     wait_cancelled_ = false;
     ended = false;
 }
@@ -98,8 +100,8 @@ void Session::commit()
     if (ended || PQtransactionStatus(native()) == PQTRANS_IDLE) {
         raise({"25P01", "the transaction has ended"});
     }
-    committing([](Wire &wire) {
-        client::commit(wire);
+    committing(&client::commit, [](const PGresult *answer) {
+        check_committed(answer);
         return true;
     });
 }

@@ -36,25 +36,29 @@ public:
     /// For statements that commit nothing.
     Wire wire();
 
-    /// Runs what commits by itself, on a wire that it is given. Throws what that does, and Error 08007 where the wait
-    /// for synchronous standbys was cancelled.
-    template <typename F>
-    auto committing(F run)
+    /// Runs what commits by itself, on a wire that it is given, and reads the answer. Throws what these do, and Error
+    /// 08007 where the wait for synchronous standbys was cancelled. Where the answer cannot be read, nothing is known.
+    template <typename Run, typename Read>
+    auto committing(Run run, Read read)
     {
         expect_commit();
+        ResultPtr answer;
         try {
             Wire wire = this->wire();
-            auto result = run(wire);
+            answer = run(wire);
             judge_wait();
-            return result;
         } catch (...) {
             commit_sent_ = uncertain();
             throw;
         }
+        unread_ = true;
+        auto result = read(answer.get());
+        unread_ = false;
+        return result;
     }
 
     /// Commits. Throws Error, 25P01 where the transaction has ended already, 40000 where the server rolled back
-    /// instead, and 08007 as above.
+    /// instead, 08P01 where its answer says neither, and 08007 as above.
     void commit();
 
     /// Makes the commit wait for the synchronous standbys, although nothing else was written: by writing a message to
@@ -66,7 +70,7 @@ public:
 
     [[nodiscard]] bool in_transaction() const;
     /// Whether a commit was asked for and it is not known how it ended.
-    [[nodiscard]] bool uncertain() const { return commit_sent_ && (lost() || wait_cancelled_); }
+    [[nodiscard]] bool uncertain() const { return commit_sent_ && (unread_ || lost() || wait_cancelled_); }
     /// Whether the connection is idle, and everything that was sent is answered.
     [[nodiscard]] bool reusable() const;
     /// Begins to be idle.
@@ -95,6 +99,7 @@ private:
     Deadline::Clock::time_point rested_{};
     std::chrono::milliseconds each_{0};
     bool commit_sent_ = false;
+    bool unread_ = false; ///< The answer came, and could not be read yet.
     bool wait_cancelled_ = false;
     bool cancel_sent_ = false; ///< It may strike whatever runs next.
     bool dying_ = false;       ///< The server said so while nothing was asked.

@@ -47,12 +47,13 @@ const PGresult *first_failure(std::span<const ResultPtr> results)
     return found == results.end() ? nullptr : found->get();
 }
 
-void commit(Wire &wire)
+ResultPtr commit(Wire &wire)
 {
-    const ResultPtr result = wire.run({"COMMIT"});
-    if (std::string_view(PQcmdStatus(result.get())) != "COMMIT") {
+    ResultPtr result = wire.run({"COMMIT"});
+    if (std::string_view(PQcmdStatus(result.get())) == "ROLLBACK") {
         raise({"40000", "the transaction was rolled back", {}, "A statement in it had failed."});
     }
+    return result;
 }
 
 Wire::Wire(PGconn *connection, Deadline deadline, bool *cancelled)

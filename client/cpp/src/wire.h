@@ -69,7 +69,7 @@ bool succeeded(const PGresult *result);
 /// The first of the results that is an error of its own, or nullptr.
 const PGresult *first_failure(std::span<const ResultPtr> results);
 
-/// Commits. Throws Error, 40000 where the server rolled back instead.
-void commit(Wire &wire);
+/// Sends COMMIT, and gives the answer. Throws Error, 40000 where the server rolled back instead.
+ResultPtr commit(Wire &wire);
 
 } // namespace idem::client

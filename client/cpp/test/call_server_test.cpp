@@ -61,6 +61,27 @@ TEST(Call, KeepsEveryOctetAndDigit)
               request.key.text() + "|opération");
 }
 
+// Whoever moves rows into the ledger may give them any moment.
+TEST(Call, ReadsMomentsThatTheClockCannotTell)
+{
+    Database database;
+    const Request request = make_request();
+    create_transaction(database.native(), request);
+    const auto moment = [&](const std::string &stored) {
+        database.value("UPDATE idem_transactions SET created_at = '" + stored + "' WHERE tenant_id = '" +
+                       request.tenant_id + "'");
+        const Result replayed = create_transaction(database.native(), request);
+        EXPECT_EQ(replayed.outcome, Outcome::replayed);
+        EXPECT_EQ(create_transactions(database.native(), {&request, 1}).front().created_at, replayed.created_at);
+        return replayed.created_at;
+    };
+    EXPECT_EQ(moment("infinity"), Timestamp::max());
+    EXPECT_EQ(moment("-infinity"), Timestamp::min());
+    EXPECT_EQ(moment("294276-12-31 23:59:59.999999+00"), Timestamp::max());
+    EXPECT_EQ(moment("1970-01-01 00:00:00+00"), Timestamp(std::chrono::microseconds(0)));
+    EXPECT_EQ(moment("4713-01-01 00:00:00+00 BC"), std::chrono::sys_days(std::chrono::year(-4712) / 1 / 1));
+}
+
 TEST(Call, FollowsNoSettingOfTheSession)
 {
     Database database;

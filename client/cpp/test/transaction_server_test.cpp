@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -244,6 +245,63 @@ TEST_F(TransactionTest, GivesRowsAsText)
     EXPECT_EQ(sqlstate_of([&] { tx.run("COPY posting TO STDOUT"); }), "0A000");
     tx.rollback();
     EXPECT_EQ(client_.create_transaction(request_).outcome, Outcome::created);
+}
+
+// The functions of the extension, and answers that this library cannot read.
+class Garbled : public TransactionTest {
+protected:
+    void SetUp() override
+    {
+        TransactionTest::SetUp();
+        database_.value("CREATE SCHEMA garbled");
+        database_.value("CREATE FUNCTION garbled.idem_version() RETURNS text LANGUAGE sql AS 'SELECT idem_version()'");
+        database_.value(
+            "CREATE FUNCTION garbled.idem_create_transaction(text, text, bigint, text, jsonb, text, text, "
+            "OUT transaction_id bytea, OUT outcome idem_outcome, OUT amount_minor bigint, OUT currency text, "
+            "OUT details jsonb, OUT order_ref text, OUT created_at timestamptz) LANGUAGE sql AS $$ SELECT "
+            "'\x01'::bytea, outcome, amount_minor, currency, details, order_ref, created_at "
+            "FROM public.idem_create_transaction($1, $2, $3, $4, $5, $6, $7) $$");
+        database_.value(
+            "CREATE FUNCTION garbled.idem_create_transactions(text[], text[], bigint[], text[], jsonb[], text[], "
+            "text[], text, OUT ord int, OUT outcome idem_outcome, OUT transaction_id uuid, OUT sqlstate text, "
+            "OUT created_at timestamptz) RETURNS SETOF record LANGUAGE sql AS $$ SELECT ord + 1, outcome, "
+            "transaction_id, sqlstate, created_at "
+            "FROM public.idem_create_transactions($1, $2, $3, $4, $5, $6, $7, $8) $$");
+    }
+    void TearDown() override { database_.value("DROP SCHEMA garbled CASCADE"); }
+
+    void expect_doubt(const std::function<void(Client &client)> &call)
+    {
+        Client client({.schema = "garbled", .on_attempt = attempted_.hook()});
+        const auto error = error_of<RetriesExhausted>([&] { call(client); });
+        ASSERT_TRUE(error);
+        EXPECT_EQ(error->sqlstate(), "08P01");
+        EXPECT_EQ(error->attempts(), 1);
+        EXPECT_TRUE(error->in_doubt());
+        ASSERT_EQ(attempted_.words(), "08P01");
+        EXPECT_FALSE(attempted_.all()[0].commit_known);
+        EXPECT_EQ(rows_of(request_.tenant_id), 1);
+    }
+};
+
+TEST_F(Garbled, AnAnswerAfterTheCommitLeavesADoubt)
+{
+    expect_doubt([&](Client &client) { client.create_transaction(request_); });
+}
+
+TEST_F(Garbled, AnAnswerToABatchLeavesADoubt)
+{
+    expect_doubt([&](Client &client) { client.create_transactions({&request_, 1}); });
+}
+
+TEST_F(Garbled, AnAnswerBeforeTheCommitLeavesNone)
+{
+    Client client({.schema = "garbled", .on_attempt = attempted_.hook()});
+    const auto call = [&] { client.once(request_, [](Transaction &, const Result &) {}); };
+    EXPECT_EQ(sqlstate_of(call), "08P01");
+    EXPECT_FALSE(error_of<RetriesExhausted>(call));
+    EXPECT_TRUE(attempted_.all()[0].commit_known);
+    EXPECT_EQ(rows_of(request_.tenant_id), 0);
 }
 
 // What an attempt failed with is worth more than the end of another one for which no time is left.

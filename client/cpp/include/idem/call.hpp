@@ -14,7 +14,8 @@
 /// in the transaction that is open there, or in one of their own, and repeat nothing. The connection must be idle and
 /// its client_encoding UTF8 (else Error 22023). Parameters are bound, results read in the binary form: no setting of
 /// the session changes them. A connection is left usable after an error of the server; after 08006 and 57014 by the
-/// deadline it is not.
+/// deadline it is not. Outside of an open transaction the request may have been stored after these two, and after
+/// 08P01: an answer that cannot be read. The same call with the same key tells.
 namespace idem::client {
 
 struct CallOptions {

@@ -33,7 +33,8 @@ enum class Outcome {
 /// The name of an outcome, as the server has it.
 [[nodiscard]] IDEM_CLIENT_API const char *to_string(Outcome outcome) noexcept;
 
-/// A moment as PostgreSQL keeps it: microseconds, UTC.
+/// A moment as PostgreSQL keeps it: microseconds, UTC. Its infinity is Timestamp::max(), as is what lies beyond that;
+/// -infinity is Timestamp::min().
 using Timestamp = std::chrono::sys_time<std::chrono::microseconds>;
 
 /// The stored transaction. With the outcomes conflict and order_taken, all else is empty or 0.
