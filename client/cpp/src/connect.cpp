@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <optional>
 #include <poll.h>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -31,11 +33,27 @@ std::string sqlstate_in(std::string_view text)
     return {};
 }
 
+// The text without the lines that name a place in the server's source: `LOCATION:  auth_failed, auth.c:335`. The first
+// word may be translated.
+std::string without_places(const std::string &text)
+{
+    static const std::regex place(R"([^,:]+: +\w+, [^ ,:]+:\d+)", std::regex::nosubs);
+    std::istringstream lines(text);
+    std::string kept;
+    for (std::string line; std::getline(lines, line);) {
+        if (!std::regex_match(line, place)) {
+            kept += line + '\n';
+        }
+    }
+    return kept;
+}
+
 Failure failure_to_connect(const PGconn *connection)
 {
-    const char *text = PQerrorMessage(connection);
+    const std::string text = PQerrorMessage(connection);
     std::string sqlstate = sqlstate_in(text);
-    return {sqlstate.empty() ? "08001" : std::move(sqlstate), "could not connect to the server", one_line(text)};
+    return {sqlstate.empty() ? "08001" : std::move(sqlstate), "could not connect to the server",
+            one_line(without_places(text).c_str())};
 }
 
 // Waits until the socket is ready for what libpq wants to do next; false where the deadline has passed, also before a
@@ -69,6 +87,9 @@ ConnectionPtr try_host(const ConnectionParameters &host, Deadline deadline, std:
         raise({"08001", "libpq is out of memory"});
     }
     PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
+    // A server may warn while it lets somebody in, and libpq would print that.
+    PQsetNoticeReceiver(
+        connection.get(), [](void *, const PGresult *) {}, nullptr);
     PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
     while (PQstatus(connection.get()) != CONNECTION_BAD && wanted != PGRES_POLLING_OK &&
            wanted != PGRES_POLLING_FAILED) {

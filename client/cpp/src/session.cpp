@@ -35,7 +35,8 @@ Session::Session(Pool &home, ConnectionPtr connection, std::uint64_t age)
 
 Session::~Session() = default;
 
-// Notices may carry what no result does. Here and not once: the application may have put in a receiver of its own.
+// Notices may carry what no result does. Not only once: the application may have put in a receiver of its own, which
+// may be gone when its transaction has ended.
 void Session::watch()
 {
     PQsetNoticeReceiver(native(), &Session::on_notice, this);
@@ -127,10 +128,17 @@ void Session::roll_back() noexcept
     if (!in_transaction()) {
         return;
     }
+    watch();
     try {
         Wire(native(), Deadline::after(kRollbackTime), &cancel_sent_).run({"ROLLBACK"});
     } catch (const Error &) { // NOLINT(bugprone-empty-catch): the pool closes a connection that is not idle
     }
+}
+
+void Session::rest()
+{
+    watch();
+    rested_ = Deadline::Clock::now();
 }
 
 bool Session::in_transaction() const

@@ -74,7 +74,7 @@ public:
     /// Whether the connection is idle, and everything that was sent is answered.
     [[nodiscard]] bool reusable() const;
     /// Begins to be idle.
-    void rest() { rested_ = Deadline::Clock::now(); }
+    void rest();
     /// Whether a connection that was idle is still good, as far as can be seen without asking the server. One that has
     /// just been used is taken for good: that saves a look at the socket with each call on a busy pool.
     [[nodiscard]] bool alive() const;

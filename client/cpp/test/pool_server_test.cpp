@@ -63,6 +63,45 @@ TEST(ClientPool, SaysWhyTheServerRefuses)
     EXPECT_EQ(attempted.all()[0].instance, "");
 }
 
+TEST(ClientPool, ShowsNoPlaceInTheServersSource)
+{
+    const auto detail = [](const std::string &conninfo) {
+        Client client({.conninfo = conninfo});
+        return error_of([&] { client.server_version(); }).value().detail();
+    };
+    const std::string at = " port=" + std::string(std::getenv("PGPORT"));
+    for (const std::string &conninfo :
+         {std::string("dbname=there_is_none"), std::string("user=nobody_here"), "password=wrong host=127.0.0.1" + at}) {
+        const std::string text = detail(conninfo);
+        EXPECT_NE(text.find("FATAL"), std::string::npos) << text;
+        EXPECT_EQ(text.find("LOCATION"), std::string::npos) << text;
+        EXPECT_EQ(text.find(".c:"), std::string::npos) << text;
+    }
+}
+
+TEST(ClientPool, PrintsNothingThatAServerSaysWhileItLetsAClientIn)
+{
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(Client({.conninfo = "options='-c client_min_messages=debug5'"}).server_version(), version());
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ClientPool, AReceiverOfNoticesEndsWithItsTransaction)
+{
+    Client client({.pool_size = 1});
+    int notices = 0;
+    const auto notice = [](Transaction &tx) { tx.run("DO $$ BEGIN RAISE NOTICE 'here'; END $$"); };
+    {
+        Transaction tx = client.begin();
+        PQsetNoticeReceiver(
+            tx.native(), [](void *count, const PGresult *) { ++*static_cast<int *>(count); }, &notices);
+        notice(tx);
+        EXPECT_EQ(notices, 1);
+    }
+    client.transact(notice);
+    EXPECT_EQ(notices, 1);
+}
+
 TEST(ClientPool, HasNoMoreConnectionsThanItMayHave)
 {
     const std::string name = unique_name();
