@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <new>
 #include <utility>
 
 namespace idem::client {
@@ -117,6 +118,14 @@ auto Client::Implementation::repeat(const Request *request, WhenInDoubt when_in_
             }
             give_back();
             attempts.failed(error, uncertain);
+        } catch (const std::bad_alloc &) {
+            const bool uncertain = session && session->uncertain();
+            give_back();
+            if (uncertain || attempts.in_doubt()) {
+                attempts.failed(out_of_memory(), uncertain);
+            }
+            attempts.ended_by_application();
+            throw;
         } catch (...) {
             give_back();
             attempts.ended_by_application();

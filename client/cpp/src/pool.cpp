@@ -4,7 +4,6 @@
 #include "raise.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace idem::client {
@@ -44,11 +43,19 @@ std::unique_ptr<Session> Pool::take(Deadline deadline)
     const std::uint64_t age = ++made_;
     lock.unlock();
     try {
-        return std::make_unique<Session>(*this, connect(hosts_, connect_timeout_, deadline), age);
+        return open(age, deadline);
     } catch (...) {
         leave();
         throw;
     }
+}
+
+std::unique_ptr<Session> Pool::open(std::uint64_t age, Deadline deadline)
+{
+    auto session = std::make_unique<Session>(*this, connect(hosts_, connect_timeout_, deadline), age);
+    const std::lock_guard lock(mutex_);
+    distrusted_.try_emplace(session->instance(), 0);
+    return session;
 }
 
 // Makes room for another connection.
@@ -84,18 +91,27 @@ void Pool::give(std::unique_ptr<Session> session) noexcept
     leave();
 }
 
-void Pool::distrust(const std::string &instance)
+void Pool::distrust(const std::string &instance) noexcept
 {
-    std::vector<std::unique_ptr<Session>> closed;
-    const std::lock_guard lock(mutex_);
-    distrusted_[instance] = made_;
-    const auto kept =
-        std::partition(idle_.begin(), idle_.end(), [&](const auto &session) { return trusted(*session); });
-    std::move(kept, idle_.end(), std::back_inserter(closed));
-    idle_.erase(kept, idle_.end());
-    count_ -= closed.size();
-    for (std::size_t i = 0; i < closed.size(); ++i) {
+    std::unique_lock lock(mutex_);
+    const auto last = distrusted_.find(instance);
+    if (last == distrusted_.end()) {
+        return;
+    }
+    last->second = made_;
+    for (;;) {
+        const auto old =
+            std::find_if(idle_.begin(), idle_.end(), [&](const auto &session) { return !trusted(*session); });
+        if (old == idle_.end()) {
+            return;
+        }
+        std::unique_ptr<Session> closed = std::move(*old);
+        idle_.erase(old);
+        --count_;
         free_.notify_one();
+        lock.unlock();
+        closed.reset();
+        lock.lock();
     }
 }
 

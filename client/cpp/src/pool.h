@@ -35,10 +35,11 @@ public:
     void give(std::unique_ptr<Session> session) noexcept;
 
     /// Closes the connections to a server that is gone or cannot write: the idle ones now, the others when they come
-    /// back.
-    void distrust(const std::string &instance);
+    /// back. Needs no memory: it is called where that may be what is lacking.
+    void distrust(const std::string &instance) noexcept;
 
 private:
+    std::unique_ptr<Session> open(std::uint64_t age, Deadline deadline);
     bool trusted(const Session &session) const;
     void leave() noexcept;
 
@@ -49,9 +50,10 @@ private:
     std::mutex mutex_;
     std::condition_variable free_;
     std::vector<std::unique_ptr<Session>> idle_;
-    std::size_t count_ = 0;                           ///< Those that are idle, in use, or about to be opened.
-    std::uint64_t made_ = 0;                          ///< Counts the connections that were ever begun.
-    std::map<std::string, std::uint64_t> distrusted_; ///< By instance, the last connection that is not to be kept.
+    std::size_t count_ = 0;  ///< Those that are idle, in use, or about to be opened.
+    std::uint64_t made_ = 0; ///< Counts the connections that were ever begun.
+    std::map<std::string, std::uint64_t>
+        distrusted_; ///< By instance, the last connection that is not to be kept, or 0.
 };
 
 } // namespace idem::client

@@ -131,7 +131,7 @@ void Session::roll_back() noexcept
     watch();
     try {
         Wire(native(), Deadline::after(kRollbackTime), &cancel_sent_).run({"ROLLBACK"});
-    } catch (const Error &) { // NOLINT(bugprone-empty-catch): the pool closes a connection that is not idle
+    } catch (...) { // NOLINT(bugprone-empty-catch): the pool closes a connection that is not idle
     }
 }
 

@@ -8,6 +8,7 @@
 #include "session.h"
 
 #include <charconv>
+#include <new>
 #include <regex>
 #include <stdexcept>
 #include <string_view>
@@ -126,17 +127,22 @@ void Transaction::commit()
     if (session.managed) {
         raise({"2D000", "the client commits this transaction by itself"});
     }
+    // Gives the session back, and tells whether the end is not known.
     const auto give_back = [&] {
-        Pool &pool = session.home();
-        pool.give(std::move(session_));
+        const bool uncertain = session.uncertain();
+        session.home().give(std::move(session_));
+        return uncertain;
     };
     try {
         session.commit();
     } catch (const Error &error) {
-        const bool uncertain = session.uncertain();
-        give_back();
-        if (uncertain) {
+        if (give_back()) {
             raise_in_doubt(error, 0);
+        }
+        throw;
+    } catch (const std::bad_alloc &) {
+        if (give_back()) {
+            raise_in_doubt(out_of_memory(), 0);
         }
         throw;
     }
