@@ -5,10 +5,12 @@
 
 #include <idem/retry.hpp>
 
-#include <cctype>
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <optional>
 #include <poll.h>
+#include <random>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -71,12 +73,12 @@ bool wait_for(const PGconn *connection, PostgresPollingStatusType wanted, Deadli
     return false;
 }
 
-// Connects to one host, or tells why not.
-ConnectionPtr try_host(const ConnectionParameters &host, Deadline deadline, std::optional<Failure> &failure)
+// Connects to one address, or tells why not.
+ConnectionPtr try_address(const ConnectionParameters &address, Deadline deadline, std::optional<Failure> &failure)
 {
     std::vector<const char *> keywords;
     std::vector<const char *> values;
-    for (const auto &[keyword, value] : host) {
+    for (const auto &[keyword, value] : address) {
         keywords.push_back(keyword.c_str());
         values.push_back(value.c_str());
     }
@@ -111,25 +113,99 @@ ConnectionPtr try_host(const ConnectionParameters &host, Deadline deadline, std:
     return connection;
 }
 
+// The last value that is given for a keyword, as libpq reads it, or nothing.
+std::string value_of(const ConnectionParameters &parameters, std::string_view keyword)
+{
+    const auto found = std::find_if(parameters.rbegin(), parameters.rend(),
+                                    [&](const auto &parameter) { return parameter.first == keyword; });
+    return found == parameters.rend() ? std::string() : found->second;
+}
+
+// The parameters for each address of a host. libpq would look up a name by itself, for as long as that takes, and try
+// the addresses one after the other until the time of all is over, so that a silent one hides the others. The name
+// stays with the address, for the certificate and the password file.
+std::vector<ConnectionParameters> addresses_of(const ConnectionParameters &host, Names &names, Deadline deadline)
+{
+    const std::string name = value_of(host, "host");
+    if (!value_of(host, "hostaddr").empty() || !is_name(name)) {
+        return {host};
+    }
+    std::vector<std::string> addresses = names.addresses_of(name, deadline);
+    if (value_of(host, "load_balance_hosts") == "random") {
+        std::shuffle(addresses.begin(), addresses.end(), std::mt19937(std::random_device{}()));
+    }
+    std::vector<ConnectionParameters> all;
+    for (const std::string &address : addresses) {
+        all.push_back(host);
+        all.back().emplace_back("hostaddr", address);
+    }
+    return all;
+}
+
+// Connects to the hosts one after the other, and remembers why it could not.
+class Connecting {
+public:
+    Connecting(Names &names, std::chrono::milliseconds longest, Deadline deadline)
+        : names_(names), longest_(longest), deadline_(deadline)
+    {
+    }
+
+    // Tries a host behind which so many others wait.
+    ConnectionPtr try_host(const ConnectionParameters &host, std::size_t others)
+    {
+        std::optional<Failure> failure;
+        try {
+            const std::vector<ConnectionParameters> addresses = addresses_of(host, names_, end_of_try(1 + others));
+            for (std::size_t i = 0; i < addresses.size() && !is_final(failure); ++i) {
+                const std::size_t tries = addresses.size() - i + others;
+                if (ConnectionPtr connection = try_address(addresses[i], end_of_try(tries), failure)) {
+                    return connection;
+                }
+            }
+        } catch (const Error &error) {
+            failure = {error.sqlstate(), error.message(), error.detail(), error.hint()};
+        }
+        // One after which it is worth to try again counts more.
+        if (!failure_ || !is_final(failure)) {
+            failure_ = std::move(failure);
+        }
+        return nullptr;
+    }
+
+    [[nodiscard]] const Failure &failure() const { return *failure_; }
+
+private:
+    // Whether a server has refused for good: then it would do so at the other addresses of its name.
+    static bool is_final(const std::optional<Failure> &failure)
+    {
+        return failure && action_after(failure->sqlstate) == Action::never;
+    }
+
+    // When a try ends that is the first of so many.
+    [[nodiscard]] Deadline end_of_try(std::size_t tries) const
+    {
+        const Deadline end = deadline_.part_of(tries);
+        return longest_.count() > 0 ? end.within(longest_) : end;
+    }
+
+    Names &names_;
+    std::chrono::milliseconds longest_;
+    Deadline deadline_;
+    std::optional<Failure> failure_;
+};
+
 } // namespace
 
-ConnectionPtr connect(const std::vector<ConnectionParameters> &hosts, std::chrono::milliseconds time_per_host,
-                      Deadline deadline)
+ConnectionPtr connect(const std::vector<ConnectionParameters> &hosts, Names &names,
+                      std::chrono::milliseconds time_per_address, Deadline deadline)
 {
-    std::optional<Failure> worst; // one after which it is worth to try again, if there was any
-    for (const ConnectionParameters &host : hosts) {
-        std::optional<Failure> failure;
-        if (ConnectionPtr connection = try_host(host, deadline.within(time_per_host), failure)) {
+    Connecting connecting(names, time_per_address, deadline);
+    for (std::size_t i = 0; i < hosts.size() && (i == 0 || !deadline.passed()); ++i) {
+        if (ConnectionPtr connection = connecting.try_host(hosts[i], hosts.size() - i - 1)) {
             return connection;
         }
-        if (!worst || action_after(failure->sqlstate) != Action::never) {
-            worst = std::move(failure);
-        }
-        if (deadline.passed()) {
-            break;
-        }
     }
-    raise(*worst);
+    raise(connecting.failure());
 }
 
 } // namespace idem::client

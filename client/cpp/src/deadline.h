@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <limits>
 
 namespace idem::client {
@@ -24,6 +25,13 @@ public:
     [[nodiscard]] Deadline within(std::chrono::milliseconds time) const
     {
         return Deadline(std::min(at_, after(time).at_));
+    }
+
+    /// The end of the first of so many equal parts of what is left.
+    [[nodiscard]] Deadline part_of(std::size_t parts) const
+    {
+        return at_ == Clock::time_point::max() ? *this
+                                               : Deadline(Clock::now() + left() / static_cast<Clock::rep>(parts));
     }
 
     [[nodiscard]] bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }

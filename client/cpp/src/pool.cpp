@@ -52,7 +52,7 @@ std::unique_ptr<Session> Pool::take(Deadline deadline)
 
 std::unique_ptr<Session> Pool::open(std::uint64_t age, Deadline deadline)
 {
-    auto session = std::make_unique<Session>(*this, connect(hosts_, connect_timeout_, deadline), age);
+    auto session = std::make_unique<Session>(*this, connect(hosts_, names_, connect_timeout_, deadline), age);
     const std::lock_guard lock(mutex_);
     distrusted_.try_emplace(session->instance(), 0);
     return session;

@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "hosts.h"
+#include "names.h"
 #include "session.h"
 
 #include <idem/client.hpp>
@@ -44,6 +45,7 @@ private:
     void leave() noexcept;
 
     const std::vector<ConnectionParameters> hosts_;
+    Names names_;
     const Calls calls_;
     const std::size_t size_;
     const std::chrono::milliseconds connect_timeout_;

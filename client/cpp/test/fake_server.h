@@ -37,10 +37,13 @@ public:
         place.sin_family = AF_INET;
         place.sin_port = htons(static_cast<std::uint16_t>(port));
         inet_pton(AF_INET, address.c_str(), &place.sin_addr);
+        const int yes = 1;
+        setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
         socklen_t size = sizeof(place);
         auto *generic = reinterpret_cast<sockaddr *>(&place);
         if (bind(socket_, generic, size) != 0 || listen(socket_, 100) != 0 ||
             getsockname(socket_, generic, &size) != 0) {
+            close(socket_);
             throw std::runtime_error("could not listen");
         }
         port_ = ntohs(place.sin_port);

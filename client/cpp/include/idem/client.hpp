@@ -52,8 +52,8 @@ struct ClientOptions {
     std::string schema = {};
     /// The most connections at a time. Connections are opened when they are needed.
     std::size_t pool_size = 8;
-    /// For each host, of which the next one is tried after it. The lookup of a name is libpq's and is not bounded by
-    /// it.
+    /// The most for each address of each host, and for the lookup of a name. The others get a fair share of the time
+    /// until the deadline, too, and where this is 0, only that bounds it.
     std::chrono::milliseconds connect_timeout{2000};
     RetryPolicy retry = {};
     /// Called after each attempt, on the thread of the call. What it throws is ignored.
