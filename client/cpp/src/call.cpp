@@ -24,9 +24,7 @@ void check_connection(const PGconn *connection)
     if (PQtransactionStatus(connection) == PQTRANS_ACTIVE || PQpipelineStatus(connection) != PQ_PIPELINE_OFF) {
         raise({"55000", "the connection is busy", "A command is in progress, or the pipeline mode is on."});
     }
-    if (!speaks_utf8(connection)) {
-        raise({"22023", "client_encoding must be UTF8", {}, "Call PQsetClientEncoding(connection, \"UTF8\")."});
-    }
+    check_encoding(connection);
 }
 
 Result call(PGconn *connection, const Request &request, const CallOptions &options, std::string Calls::*text)

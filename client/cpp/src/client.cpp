@@ -179,8 +179,9 @@ std::unique_ptr<Session> Client::Implementation::run_action(std::unique_ptr<Sess
     session->managed = true;
     Transaction tx(std::move(session));
     action(tx);
-    if (!tx.session_ || tx.session_->ended || PQtransactionStatus(tx.native()) == PQTRANS_IDLE) {
-        raise({"2D000", "the action has ended the transaction"});
+    if (!tx.session_ || tx.session_->ended() || PQtransactionStatus(tx.native()) == PQTRANS_IDLE) {
+        raise({"2D000", "the action has ended the transaction",
+               "What it wrote until then is committed or rolled back, as it chose; the rest is rolled back."});
     }
     return std::move(tx.session_);
 }

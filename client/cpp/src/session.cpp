@@ -31,9 +31,40 @@ Session::Session(Pool &home, ConnectionPtr connection, std::uint64_t age)
       instance_(std::string(PQhost(native())) + ":" + PQport(native()))
 {
     watch();
+    if (PQregisterEventProc(native(), &Session::on_event, "idem", this) == 0) {
+        raise({"08001", "libpq is out of memory"});
+    }
 }
 
 Session::~Session() = default;
+
+// libpq tells of every result, also of those that the application gets from it without this library.
+int Session::on_event(PGEventId event, void *information, void *session)
+{
+    // Results may outlive the session: only with these two events does it surely live.
+    if (event == PGEVT_RESULTCREATE) {
+        static_cast<Session *>(session)->see(PQcmdStatus(static_cast<PGEventResultCreate *>(information)->result));
+    } else if (event == PGEVT_CONNRESET) {
+        static_cast<Session *>(session)->ended_ = true;
+    }
+    return 1;
+}
+
+// The tag of ROLLBACK is that of ROLLBACK TO SAVEPOINT, too. Without a savepoint it is the former, and with one it was
+// the former where BEGIN follows.
+void Session::see(std::string_view tag) noexcept
+{
+    if (tag == "COMMIT" || tag == "PREPARE TRANSACTION") {
+        ended_ = true;
+    } else if (tag == "SAVEPOINT") {
+        has_savepoint_ = true;
+    } else if (tag == "ROLLBACK") {
+        ended_ = ended_ || !has_savepoint_;
+        has_rolled_back_ = true;
+    } else if (tag == "BEGIN" || tag == "START TRANSACTION") {
+        ended_ = ended_ || has_rolled_back_;
+    }
+}
 
 // Notices may carry what no result does. Not only once: the application may have put in a receiver of its own, which
 // may be gone when its transaction has ended.
@@ -61,7 +92,9 @@ void Session::use_until(Deadline deadline)
     commit_sent_ = false;
     unread_ = false;
     wait_cancelled_ = false;
-    ended = false;
+    ended_ = false;
+    has_savepoint_ = false;
+    has_rolled_back_ = false;
 }
 
 void Session::use_each(std::chrono::milliseconds time)
@@ -98,7 +131,7 @@ void Session::expect_commit()
 void Session::commit()
 {
     // Outside of a transaction the server would only warn, and answer COMMIT all the same.
-    if (ended || PQtransactionStatus(native()) == PQTRANS_IDLE) {
+    if (ended_ || PQtransactionStatus(native()) == PQTRANS_IDLE) {
         raise({"25P01", "the transaction has ended"});
     }
     committing(&client::commit, [](const PGresult *answer) {

@@ -3,11 +3,14 @@
 #include "handles.h"
 #include "wire.h"
 
+#include <libpq-events.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace idem::client {
@@ -81,15 +84,19 @@ public:
 
     /// While set, the transaction is committed by the client, not by the one who writes in it.
     bool managed = false;
-    /// Set where a statement of the application has ended the transaction, whatever stands open now.
-    bool ended = false;
+    /// Whether the transaction has ended, whatever stands open now.
+    [[nodiscard]] bool ended() const { return ended_; }
+    /// To be called for a statement by which the application has ended it. Most are seen without that.
+    void end() { ended_ = true; }
 
 private:
     [[nodiscard]] bool lost() const;
     void watch();
     void expect_commit();
     void judge_wait() const;
+    void see(std::string_view tag) noexcept;
     static void on_notice(void *session, const PGresult *notice);
+    static int on_event(PGEventId event, void *information, void *session);
 
     Pool *home_;
     ConnectionPtr connection_;
@@ -99,7 +106,10 @@ private:
     Deadline::Clock::time_point rested_{};
     std::chrono::milliseconds each_{0};
     bool commit_sent_ = false;
-    bool unread_ = false; ///< The answer came, and could not be read yet.
+    bool ended_ = false;
+    bool has_savepoint_ = false;
+    bool has_rolled_back_ = false; ///< To a savepoint, as it seems.
+    bool unread_ = false;          ///< The answer came, and could not be read yet.
     bool wait_cancelled_ = false;
     bool cancel_sent_ = false; ///< It may strike whatever runs next.
     bool dying_ = false;       ///< The server said so while nothing was asked.

@@ -53,15 +53,12 @@ Transaction::~Transaction()
 
 namespace {
 
-// Whether a statement that was answered with this tag has ended the transaction, also where it has opened another one
-// (AND CHAIN). ROLLBACK TO SAVEPOINT has the tag of ROLLBACK.
-bool ends_transaction(std::string_view statement, std::string_view tag)
+// Whether a statement that was answered with ROLLBACK went back to a savepoint. Else it has ended the transaction, also
+// where it has opened another one (AND CHAIN).
+bool is_to_savepoint(std::string_view statement)
 {
-    if (tag != "ROLLBACK") {
-        return tag == "COMMIT" || tag == "PREPARE TRANSACTION";
-    }
     static const std::regex to_savepoint(R"(\bto\b)", std::regex::icase | std::regex::nosubs);
-    return !std::regex_search(statement.begin(), statement.end(), to_savepoint);
+    return std::regex_search(statement.begin(), statement.end(), to_savepoint);
 }
 
 Session &open(const std::unique_ptr<Session> &session)
@@ -96,7 +93,9 @@ Rows Transaction::run(const std::string &statement, std::span<const Parameter> p
                          .values = values.data(),
                          .result_format = 0};
     ResultPtr result = session.wire().run(sent);
-    session.ended = session.ended || ends_transaction(statement, PQcmdStatus(result.get()));
+    if (std::string_view(PQcmdStatus(result.get())) == "ROLLBACK" && !is_to_savepoint(statement)) {
+        session.end();
+    }
     return Rows(result.release());
 }
 
@@ -105,20 +104,28 @@ PGconn *Transaction::native() const noexcept
     return session_ ? session_->native() : nullptr;
 }
 
-Result Transaction::create_transaction(const Request &request)
+namespace {
+
+// Makes a call. The request is sent in UTF-8, as which the server must take it: an action may have set another
+// encoding.
+Result call(Session &session, const Request &request, std::string Calls::*text)
 {
     check(request);
-    Session &session = open(session_);
+    check_encoding(session.native());
     const CallParameters parameters(request);
-    return decode_result(session.wire().run(parameters.statement(session.home().calls().create)).get());
+    return decode_result(session.wire().run(parameters.statement(session.home().calls().*text)).get());
+}
+
+} // namespace
+
+Result Transaction::create_transaction(const Request &request)
+{
+    return call(open(session_), request, &Calls::create);
 }
 
 Result Transaction::try_create_transaction(const Request &request)
 {
-    check(request);
-    Session &session = open(session_);
-    const CallParameters parameters(request);
-    return decode_result(session.wire().run(parameters.statement(session.home().calls().try_create)).get());
+    return call(open(session_), request, &Calls::try_create);
 }
 
 void Transaction::commit()

@@ -33,6 +33,13 @@ bool speaks_utf8(const PGconn *connection)
     return std::string_view(pg_encoding_to_char(PQclientEncoding(connection))) == "UTF8";
 }
 
+void check_encoding(const PGconn *connection)
+{
+    if (!speaks_utf8(connection)) {
+        raise({"22023", "client_encoding must be UTF8", {}, "Call PQsetClientEncoding(connection, \"UTF8\")."});
+    }
+}
+
 bool succeeded(const PGresult *result)
 {
     const ExecStatusType status = PQresultStatus(result);

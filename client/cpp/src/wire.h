@@ -23,6 +23,9 @@ struct Statement {
 /// text.
 bool speaks_utf8(const PGconn *connection);
 
+/// Throws Error 22023 where it does not.
+void check_encoding(const PGconn *connection);
+
 /// Sends statements over a connection and reads the answers, within a deadline. The connection is non-blocking
 /// meanwhile.
 ///

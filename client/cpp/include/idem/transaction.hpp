@@ -77,7 +77,8 @@ public:
         return run(statement, std::span<const Parameter>(parameters.begin(), parameters.size()));
     }
 
-    /// Calls idem_create_transaction() in this transaction. Throws ConflictError, InProgressError, Error.
+    /// Calls idem_create_transaction() in this transaction. Throws ConflictError, InProgressError, Error; 22023 before
+    /// anything is sent where client_encoding is not UTF8.
     Result create_transaction(const Request &request);
     /// Calls idem_try_create_transaction(), where a conflict is an outcome.
     Result try_create_transaction(const Request &request);
@@ -88,7 +89,9 @@ public:
     /// Rolls back; does nothing where the transaction has ended.
     void rollback() noexcept;
 
-    /// The connection, for libpq or a library on top of it. It must stay in this transaction.
+    /// The connection, for libpq or a library on top of it. It must stay in this transaction: where that was ended,
+    /// also where another one was begun, commit() and the client's own commit fail (25P01, 2D000). All of libpq's
+    /// results are seen to that end, of which one tells nothing: ROLLBACK AND CHAIN after a SAVEPOINT.
     [[nodiscard]] PGconn *native() const noexcept;
 
 private:
