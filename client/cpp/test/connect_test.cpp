@@ -74,7 +74,7 @@ private:
 // A socket that is always ready hides no deadline.
 TEST(Connect, AServerThatNeverStopsTalkingEndsWithTheTime)
 {
-    Servers servers({&chatter});
+    Servers servers({&let_in_and_chatter});
     const auto start = Clock::now();
     EXPECT_EQ(sqlstate_of([&] { servers.connect("127.0.0.1", milliseconds(300), Deadline::after(seconds(10))); }),
               "08001");

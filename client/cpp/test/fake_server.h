@@ -100,12 +100,24 @@ inline void welcome(const FakeServer::Send &send)
     send(message('R', std::string(4, '\0')) + message('Z', "I"));
 }
 
-/// Lets the client in, and then sends notices without an end.
+/// Sends notices without an end, many at a time, so that there is always more than the client has read.
 inline void chatter(const FakeServer::Send &send)
 {
-    const std::string notice = message('N', std::string("SNOTICE\0C00000\0Mstill here\0", 27) + '\0');
-    for (bool goes = send(message('R', std::string(4, '\0'))); goes; goes = send(notice)) {
+    const std::string end(1, '\0');
+    const std::string notice = message('N', "SNOTICE" + end + "C00000" + end + "Mstill here" + end + end);
+    std::string many;
+    for (int i = 0; i < 1000; ++i) {
+        many += notice;
     }
+    while (send(many)) {
+    }
+}
+
+/// Lets the client in, and chatters before it says that it is ready.
+inline void let_in_and_chatter(const FakeServer::Send &send)
+{
+    send(message('R', std::string(4, '\0')));
+    chatter(send);
 }
 
 /// Refuses the client with the SQLSTATE.
