@@ -8,9 +8,7 @@ client::ClientOptions Connection::client_options(std::chrono::milliseconds timeo
     options.conninfo = dsn;
     options.schema = schema;
     options.pool_size = 1;
-    options.retry.deadline =
-        timeout > 0 ? std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(timeout))
-                    : timeout_otherwise;
+    options.retry.deadline = timeout > 0 ? limit() : timeout_otherwise;
     // The deadline alone ends the attempts: the pauses between them keep their number low.
     options.retry.attempts = 1000;
     return options;

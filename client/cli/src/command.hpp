@@ -15,6 +15,11 @@ struct Connection {
     std::string schema;
     double timeout = 0; ///< Seconds; 0 where it is not given.
 
+    /// The timeout as the library takes it.
+    [[nodiscard]] std::chrono::milliseconds limit() const
+    {
+        return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout));
+    }
     /// The options of the library, for calls that may take so long unless --timeout is given.
     [[nodiscard]] client::ClientOptions client_options(std::chrono::milliseconds timeout_otherwise) const;
 };

@@ -1,59 +1,54 @@
 #include "database.hpp"
 
-#include <server_error.h> // idem::client::connection_error
+#include "connect.h"
+#include "hosts.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <charconv>
+#include <cstdlib>
 #include <vector>
 
 namespace idem::cli {
 namespace {
 
-// What libpq says, without the line end that it puts behind.
-std::string trimmed(std::string text)
+client::Deadline deadline_of(const Connection &connection)
 {
-    while (!text.empty() && text.back() == '\n') {
-        text.pop_back();
+    return connection.timeout > 0 ? client::Deadline::after(connection.limit()) : client::Deadline::never();
+}
+
+// The connect_timeout of the connection string, the service file or the environment; libpq takes 0 for none.
+std::chrono::milliseconds connect_timeout(const client::ConnectionParameters &host)
+{
+    int seconds = 0;
+    for (const auto &[keyword, value] : host) {
+        if (keyword == "connect_timeout") {
+            std::from_chars(value.data(), value.data() + value.size(), seconds);
+        }
     }
-    return text;
+    return seconds > 0 ? std::chrono::seconds(seconds) : std::chrono::milliseconds::max();
 }
 
-std::string field(const PGresult *result, int code)
+// Leaves each host its share of the time, so that a silent one keeps none from being tried.
+client::ConnectionPtr connect(const Connection &connection, client::Deadline deadline)
 {
-    const char *text = PQresultErrorField(result, code);
-    return text == nullptr ? std::string() : std::string(text);
-}
-
-// libpq waits at least 2 seconds, whatever it is told.
-std::string whole_seconds(double timeout)
-{
-    return std::to_string(static_cast<int>(std::ceil(timeout)));
-}
-
-PGconn *connect(const Connection &connection)
-{
-    const std::string limit = whole_seconds(connection.timeout);
-    // The first keyword holds a whole connection string; those behind it win over what that says.
-    const std::array<const char *, 4> keywords{"dbname", "client_encoding",
-                                               connection.timeout > 0 ? "connect_timeout" : nullptr, nullptr};
-    const std::array<const char *, 4> values{connection.dsn.c_str(), "UTF8", limit.c_str(), nullptr};
-    return PQconnectdbParams(keywords.data(), values.data(), 1);
+    // What reads may read on a standby, unless the user asks for another server: the library's own choice is a primary.
+    ::setenv("PGTARGETSESSIONATTRS", "any", 0);
+    const std::vector<client::ConnectionParameters> hosts = client::resolve_hosts(connection.dsn);
+    std::chrono::milliseconds share = connect_timeout(hosts.front());
+    if (connection.timeout > 0) {
+        share = std::min(share, connection.limit() / static_cast<int>(hosts.size()));
+    }
+    return client::connect(hosts, share, deadline);
 }
 
 } // namespace
 
-Database::Database(const Connection &connection) : connection_(connect(connection), &PQfinish)
+Database::Database(const Connection &connection)
+    : deadline_(deadline_of(connection)), connection_(connect(connection, deadline_)),
+      wire_(connection_.get(), deadline_)
 {
-    if (PQstatus(connection_.get()) != CONNECTION_OK) {
-        throw client::Error("08001", trimmed(client::connection_error(connection_.get())));
-    }
     query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     query("SELECT pg_catalog.set_config('TimeZone', 'UTC', true), pg_catalog.set_config('DateStyle', 'ISO', true)");
-    if (connection.timeout > 0) {
-        query("SELECT pg_catalog.set_config('statement_timeout', $1, true)",
-              {static_cast<std::int64_t>(std::ceil(connection.timeout * 1000))});
-    }
 }
 
 client::Rows Database::query(const std::string &statement, std::initializer_list<client::Parameter> parameters)
@@ -65,18 +60,12 @@ client::Rows Database::query(const std::string &statement, std::initializer_list
         }
         values.push_back(parameter.c_str());
     }
-    client::Rows rows(PQexecParams(connection_.get(), statement.c_str(), static_cast<int>(values.size()), nullptr,
-                                   values.data(), nullptr, nullptr, 0));
-    const ExecStatusType status = PQresultStatus(rows.native());
-    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-        const std::string state = field(rows.native(), PG_DIAG_SQLSTATE);
-        if (state.empty()) {
-            throw client::Error("08006", trimmed(PQerrorMessage(connection_.get())));
-        }
-        throw client::Error(state, field(rows.native(), PG_DIAG_MESSAGE_PRIMARY),
-                            field(rows.native(), PG_DIAG_MESSAGE_DETAIL), field(rows.native(), PG_DIAG_MESSAGE_HINT));
-    }
-    return rows;
+    return client::Rows(wire_
+                            .run({.text = statement.c_str(),
+                                  .count = static_cast<int>(values.size()),
+                                  .values = values.data(),
+                                  .result_format = 0})
+                            .release());
 }
 
 std::string Database::quoted_schema(const std::string &given)

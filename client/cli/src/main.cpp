@@ -30,7 +30,7 @@ void add_connection_options(CLI::App &app, Connection &connection)
         ->type_name("CONNINFO");
     app.add_option("--schema", connection.schema, "The schema of the extension, where it is not found by itself")
         ->type_name("NAME");
-    app.add_option("--timeout", connection.timeout, "The most time for a call, all attempts together")
+    app.add_option("--timeout", connection.timeout, "The most time for a call: connecting, all attempts and the answer")
         ->check(CLI::Range(0.001, 1e6).description(""))
         ->type_name("SECONDS");
 }

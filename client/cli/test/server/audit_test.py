@@ -58,10 +58,7 @@ class AuditTest(CliCase):
         self.assert_exit(self.idem("audit", "--table", "idem_transactions"), 0)
 
     def test_ends_within_its_timeout(self):
-        self.sql("ALTER FUNCTION idem_audit_table(regclass, interval, integer) RENAME TO real_audit_table;"
-                 "CREATE FUNCTION idem_audit_table(t regclass, OUT severity text, OUT code text, OUT object text,"
-                 " OUT finding text, OUT hint text) LANGUAGE sql"
-                 " AS 'SELECT pg_sleep(60)::text, $$a$$, $$a$$, $$a$$, $$a$$'")
+        self.make_audit_slow()
         done = self.idem("audit", "--table", "idem_transactions", "--timeout", "0.5")
         self.assert_exit(done, 6)
         self.assertIn("(57014)", done.stderr)

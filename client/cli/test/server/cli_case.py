@@ -92,6 +92,13 @@ class CliCase(unittest.TestCase):
             self.assertLess(time.monotonic(), end, f"waited in vain until {what}")
             time.sleep(0.02)
 
+    def make_audit_slow(self):
+        """Puts a function that takes a minute in the place of the audit of a table."""
+        self.sql("ALTER FUNCTION idem_audit_table(regclass, interval, integer) RENAME TO real_audit_table;"
+                 "CREATE FUNCTION idem_audit_table(t regclass, OUT severity text, OUT code text, OUT object text,"
+                 " OUT finding text, OUT hint text) LANGUAGE sql"
+                 " AS 'SELECT pg_sleep(60)::text, $$a$$, $$a$$, $$a$$, $$a$$'")
+
     def hold_key(self, key):
         """Opens a session that has created a key and does not commit."""
         holder = subprocess.Popen(["psql", "-XAtq", "-d", self.database], stdin=subprocess.PIPE,
