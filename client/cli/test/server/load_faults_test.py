@@ -91,17 +91,32 @@ class LoadFaultsTest(CliCase):
             self.assertEqual((report["created"] + report["replayed"], report["conflict"]), (HONEST, 64))
         self.assertEqual(self.rows(), ROWS)
 
-    def test_reports_what_was_stored_before_the_server_refused(self):
+    def stop_at(self, key):
+        """Has the database fail as soon as it comes to a key."""
         self.sql("CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS"
                  " $$BEGIN RAISE 'out of space' USING ERRCODE = 'disk_full'; END$$;"
                  "CREATE TRIGGER stop BEFORE INSERT ON idem_transactions FOR EACH ROW"
-                 " WHEN (NEW.idempotency_key = 'k7') EXECUTE FUNCTION stop()")
+                 f" WHEN (NEW.idempotency_key = '{key}') EXECUTE FUNCTION stop()")
+
+    def test_reports_what_was_stored_before_the_server_refused(self):
+        self.stop_at("k7")
         path = self.file("requests.jsonl", b"".join(line(f"k{i}") for i in range(10)))
         done = self.idem("load", path, "--batch", "3", "--json")
         self.assert_exit(done, 3)
         self.assertEqual(json.loads(done.stdout)["created"], 6)
         self.assertIn("(53100)", done.stderr)
         self.assertEqual(self.rows(), 6)
+
+    def test_reports_the_parts_of_a_batch_that_were_stored(self):
+        self.stop_at("k7")
+        lines = [line(f"k{i}") for i in range(10)]
+        lines[2] = line("k2", details={"n": 0}).replace(b"0}", b"1e200000}")  # no number of jsonb
+        done = self.idem("load", self.file("requests.jsonl", b"".join(lines)), "--json")
+        self.assert_exit(done, 3)
+        report = json.loads(done.stdout)
+        self.assertEqual((report["created"], report["invalid"], report["records"]), (4, 1, 5))
+        self.assertEqual(self.sql("SELECT string_agg(idempotency_key, ' ' ORDER BY 1) FROM idem_transactions"),
+                         "k0 k1 k3 k4")
 
     def test_stores_nothing_without_a_right_to(self):
         self.sql(f"CREATE ROLE stranger_{self.database} LOGIN")
