@@ -1,7 +1,7 @@
 #pragma once
 
 // Registry of the SQLSTATEs that idem raises. Class ID is the product's own; a code is never reused for another
-// meaning, because clients switch on it. ID004, ID005 and ID006 are reserved (docs/reference.md).
+// meaning, because clients switch on it. ID004, ID005 and ID006 are reserved (docs/errors.md).
 namespace idem::core::sqlstate {
 
 inline constexpr char kKeyReused[] = "ID001";  // same scope, other fingerprint; HTTP 422

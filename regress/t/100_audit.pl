@@ -1,4 +1,4 @@
-# The audit as docs/operations.md runs it, from cron and in CI; on a standby; its progress; and what it says about standbys
+# The audit as docs/audit.md runs it, from cron and in CI; on a standby; its progress; and what it says about standbys
 # and settings that need a server of their own.
 
 use strict;
@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $primary = new_server('primary', allows_streaming => 1);
-my $page = PostgreSQL::Test::Utils::slurp_file("$FindBin::Bin/../../docs/operations.md");
+my $page = PostgreSQL::Test::Utils::slurp_file("$FindBin::Bin/../../docs/audit.md");
 my $directory = PostgreSQL::Test::Utils::tempdir();
 $primary->safe_psql('postgres', 'CREATE DATABASE shop');
 $primary->safe_psql('shop', 'CREATE EXTENSION idem; CREATE TABLE other (k int)');

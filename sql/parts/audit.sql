@@ -69,7 +69,7 @@ BEGIN
       CASE WHEN a.attnum IS NULL THEN 'the column is missing'
         ELSE format('the column must be %s%s%s', w.type, CASE WHEN w.type = 'text'::regtype THEN ' COLLATE "C"' ELSE '' END,
           CASE WHEN w.required THEN ' NOT NULL' ELSE '' END) END,
-      'See the ledger''s columns in docs/reference.md.'
+      'See the ledger''s columns in docs/ledger.md.'
     FROM (VALUES
         (1, 'tenant_id', 'text'::regtype, true), (2, 'id', 'uuid', true), (3, 'operation', 'text', true),
         (4, 'idempotency_key', 'text', true), (5, 'request_hash', 'bytea', true), (6, 'hash_version', 'smallint', true),
