@@ -58,10 +58,15 @@ build_and_install() {
     fi
 }
 
-# Builds the targets named of the client, its command and their tests.
+# Prepares the build of the client, its command and all their tests; IDEM_WERROR=ON takes warnings for errors.
+configure_client() {
+    cmake -S "$root" -B "$root/build/client" -DIDEM_CLIENT=ON -DIDEM_TESTS=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+        ${IDEM_WERROR:+"-DIDEM_WERROR=$IDEM_WERROR"} "-DPostgreSQL_ROOT=$(dirname "$("$pg_config" --bindir)")"
+}
+
+# Builds the targets named of that.
 build_client() {
-    cmake -S "$root" -B "$root/build/client" -DIDEM_CLIENT=ON -DIDEM_TESTS=ON \
-        "-DPostgreSQL_ROOT=$(dirname "$("$pg_config" --bindir)")" || return
+    configure_client || return
     cmake --build "$root/build/client" -j2 --target "$@"
 }
 
