@@ -5,12 +5,13 @@
 #include "ledger.h"
 #include "stats.h"
 #include "table.h"
+#include "version.h"
 
 #include "pg.h"
 
 extern "C" {
 #pragma GCC visibility push(default)
-PG_MODULE_MAGIC;
+IDEM_MODULE_MAGIC;
 void _PG_init(void);
 PG_FUNCTION_INFO_V1(idem_version);
 #pragma GCC visibility pop

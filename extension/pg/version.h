@@ -4,6 +4,13 @@
 
 #include "pg.h"
 
+/// What makes a library one that the server loads. Since release 18 the server can tell its name and version, too.
+#if PG_VERSION_NUM >= 180000
+#define IDEM_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "idem", .version = IDEM_VERSION)
+#else
+#define IDEM_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
 namespace idem::pg {
 
 /// Whether the role owns the schema, by itself, as a member of the owner, or as a superuser.
