@@ -10,6 +10,9 @@ use lib "$FindBin::Bin/lib";
 use IdemTest;
 use Test::More;
 
+# The C library would keep the more of what is freed the larger it was, by rules that differ from release to release.
+local $ENV{MALLOC_MMAP_THRESHOLD_} = 128 * 1024;
+local $ENV{MALLOC_TRIM_THRESHOLD_} = 128 * 1024;
 my $node = new_server('batch_memory', conf => "shared_buffers = 16MB\nmax_wal_size = 4GB\nautovacuum = off\nwork_mem = 4MB\n");
 plan skip_all => 'needs /proc' unless -r '/proc/self/status';
 
@@ -41,7 +44,7 @@ sub measure
     my ($peak, $left) = split /\|/, $growth;
     note("$name: peak $peak MB, left $left MB");
     cmp_ok($peak, '<', 105 + 100, "$name: the peak is below 100 MB beside the 105 MB of the arguments");
-    cmp_ok($left, '<', 20, "$name: less than 20 MB are kept");
+    cmp_ok($left, '<', 5, "$name: less than 5 MB are kept");
     return;
 }
 
