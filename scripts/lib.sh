@@ -94,3 +94,33 @@ copy_sources() {
     tar -C "$root" --exclude=./.git --exclude=./build --exclude=node_modules --exclude='*.o' --exclude='*.so' -cf - . |
         tar -C "$1" --no-same-owner -xf -
 }
+
+# Prints the major release that a pg_config belongs to.
+release_of() { "$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/'; }
+
+# Prints a sign of life now and then, as long as the script lives. It waits for a pipe on which nothing comes: a sleep
+# would be a process of its own, and outlive this one.
+keep_alive() {
+    local start=$SECONDS silence
+    exec {silence}<> <(:)
+    until read -r -t 20 -u "$silence" || ! kill -0 $$ 2>/dev/null; do
+        say "... $1: $((SECONDS - start)) s"
+    done
+}
+
+# Prints `passed failed` for the output of a suite: ctest's lines, pg_regress's (since release 16 they are TAP), TAP's,
+# unittest's, GoogleTest's. What was skipped did not run; what is marked as to do may fail.
+count() {
+    awk '
+        /^ok [0-9]+/ && !/# (SKIP|skip)/                 { passed++ }
+        /^not ok [0-9]+/ && !/# (TODO|todo)/             { failed++ }
+        /\.\.\. ok +[0-9]+ ms/                           { passed++ }
+        /\.\.\. FAILED/                                  { failed++ }
+        /^test_.* \.\.\. ok$/                            { passed++ }
+        /^test_.* \.\.\. (FAIL|ERROR)$/                  { failed++ }
+        /^\[       OK \] .* \([0-9]+ ms\)$/              { passed++ }
+        /^\[  FAILED  \] .* \([0-9]+ ms\)$/              { failed++ }
+        /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .* Passed /    { passed++ }
+        /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .*\*\*\*/ && !/\*\*\*Skipped/ { failed++ }
+        END { print passed + 0, failed + 0 }' "$1"
+}
