@@ -98,6 +98,22 @@ copy_sources() {
 # Prints the major release that a pg_config belongs to.
 release_of() { "$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/'; }
 
+# Prints the release of Debian that a release of PostgreSQL is taken from.
+debian_of() {
+    case $1 in
+        15) say bookworm ;;
+        17) say trixie ;;
+        18) say forky ;;
+        *) die "there is no system for PostgreSQL $1, only for 15, 17 and 18" ;;
+    esac
+}
+
+# Tells whether this machine runs that Debian, and pg_config belongs to that release.
+is_own_release() {
+    has "$pg_config" && [ "$(release_of "$pg_config")" = "$1" ] &&
+        grep -qx "VERSION_CODENAME=$(debian_of "$1")" /etc/os-release
+}
+
 # Prints a sign of life now and then, as long as the script lives. It waits for a pipe on which nothing comes: a sleep
 # would be a process of its own, and outlive this one.
 keep_alive() {
