@@ -58,7 +58,7 @@ sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test coverage mutants demo chaos bench bench-growth lint format version-check dist
+.PHONY: unit test test-matrix coverage mutants demo chaos bench bench-growth lint format version-check dist
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -77,6 +77,10 @@ coverage:
 # Whether the tests notice when something is taken out of the extension.
 mutants:
 	@scripts/mutants
+
+# The extension on PostgreSQL 15, 17 and 18, and pg_upgrade through them; VERSIONS="17 upgrade" chooses.
+test-matrix:
+	@scripts/matrix $(if $(JOBS),-j $(JOBS)) $(VERSIONS)
 
 demo:
 	@scripts/demo
