@@ -63,7 +63,7 @@ sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
 # The GoogleTest suite of extension/core.
 unit:
 	cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo -DIDEM_CLIENT=OFF
-	cmake --build build
+	cmake --build build -j2
 	ctest --test-dir build --output-on-failure
 
 # Everything, on a fresh machine too: installs what is missing, builds, installs, runs all suites.
