@@ -4,6 +4,7 @@
 #include <utf8.h> // idem::core::is_utf8
 
 #include <algorithm>
+#include <utility>
 
 namespace idem::cli {
 namespace {
@@ -61,7 +62,8 @@ std::optional<Record> CsvReader::next()
 {
     while (std::optional<CsvRecord> record = records_.next()) {
         if (!record->blank()) {
-            return Record{record->line, record->octets, parse(*record)};
+            RequestOrRefusal content = parse(*record); // which may change the octets
+            return Record{record->line, record->octets, std::move(content)};
         }
     }
     return std::nullopt;

@@ -224,5 +224,20 @@ TEST(Csv, BoundsTheNumberOfFields)
     EXPECT_EQ(read(csv_reader, text, {}, 65536), (Lines{"2 unreadable  it has too many fields", "3 t/k=5 {} -"}));
 }
 
+TEST(Readers, CountNoOctetsOfARecordThatIsTooLong)
+{
+    const std::string csv = "tenant_id,idempotency_key,amount_minor,currency\nt,k,5," + std::string(1000, 'E') + "\n";
+    const std::string json = std::string(kLine).insert(1, 1000, ' ') + "\n";
+    for (const auto &[make, text] :
+         {std::pair(MakeReader{csv_reader}, csv), std::pair(MakeReader{json_lines_reader}, json)}) {
+        TextSource source(text);
+        Buffered input(source);
+        const std::unique_ptr<RecordReader> reader = make(input, {.record_limit = 100});
+        const std::optional<Record> record = reader->next();
+        ASSERT_TRUE(record && std::holds_alternative<Refusal>(record->content));
+        EXPECT_EQ(record->octets, 0U);
+    }
+}
+
 } // namespace
 } // namespace idem::cli::test
