@@ -139,8 +139,9 @@ void Decision::run_wave()
         settle_orders();
     }
     if (!open_.empty()) {
-        // A clash on a further unique key never goes away; this insert lets the server report it (23505).
+        // As there: lets the server report the clash on a further unique key, or waits for the scope.
         insert(BatchStatement::insert_scope);
+        settle_scopes(open_);
     }
     if (!open_.empty()) {
         refuse_unseen(binding_);

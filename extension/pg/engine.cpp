@@ -143,9 +143,13 @@ Claim insert_or_fetch(const Binding &binding, const Row &row, Row &found)
             return found_by_order(binding, row, found);
         }
     }
-    // A clash on a further unique key never goes away; this insert lets the server report it (23505).
+    // A clash on a further unique key never goes away; this insert lets the server report it (23505). It is also the
+    // first one that waits for the scope where that key's index comes before the scope's.
     if (insert(binding, Statement::insert_scope, row, found)) {
         return stored_row(binding, row, found);
+    }
+    if (fetch(binding, Statement::fetch_scope, row, found)) {
+        return checked_fetch(binding, row, found);
     }
     refuse_unseen(binding);
 }
