@@ -58,7 +58,7 @@ sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test test-matrix coverage mutants demo chaos bench bench-growth lint format version-check dist
+.PHONY: unit test test-matrix coverage mutants demo chaos fuzz bench bench-growth lint format version-check dist
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -88,6 +88,10 @@ demo:
 # Clients against servers that fail in every way. SEED=N repeats a run.
 chaos:
 	@scripts/chaos --faults $(or $(FAULTS),2000) $(if $(SEED),--seed $(SEED))
+
+# Hours: an hour for each part, and as many queries as it takes. SECONDS=60 QUERIES=20000 is what CI does.
+fuzz:
+	@scripts/fuzz --seconds $(or $(SECONDS),3600) --queries $(or $(QUERIES),400000) $(if $(SEED),--seed $(SEED))
 
 # make bench QUICK=1 takes less than 3 minutes; bench/README.md tells the rest.
 bench:
