@@ -8,17 +8,27 @@ EXTENSION       = idem
 MODULE_big      = idem
 EXTVERSION     := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" idem.control)
 OBJS            = $(patsubst %.cpp,%.o,$(sort $(wildcard extension/core/*.cpp extension/pg/*.cpp)))
-DATA_built      = sql/idem--$(EXTVERSION).sql sql/idem--0.0.1--$(EXTVERSION).sql
-DATA            = $(filter-out $(DATA_built),$(wildcard sql/idem--*.sql))
-# What the scripts consist of. The update replaces the functions that 0.0.1 has, and adds what is new.
-OLD_PARTS       = $(patsubst %,sql/parts/%.sql,calls ledger)
-NEW_PARTS       = $(patsubst %,sql/parts/%.sql,batch write_path tables tenants duplicates audit_table audit stats)
-SQL_PARTS       = sql/parts/outcome.sql $(OLD_PARTS) sql/parts/first_ledger.sql $(NEW_PARTS)
-UPDATE_PARTS    = sql/parts/update.sql $(OLD_PARTS) $(NEW_PARTS)
+# The scripts of released versions stay as they are; those of a version in the making are joined from the parts.
+RELEASED       := $(addprefix sql/,$(shell sed 's/.* //' sql/released.sha256))
+RELEASES       := $(shell sed -n 's/.* idem--\([0-9.]*\)\.sql$$/\1/p' sql/released.sha256 | sort -V)
+SCRIPT          = sql/idem--$(EXTVERSION).sql
+UPDATE          = sql/idem--$(lastword $(filter-out $(EXTVERSION),$(RELEASES)))--$(EXTVERSION).sql
+DATA_built      = $(filter-out $(RELEASED),$(SCRIPT) $(UPDATE))
+DATA            = $(RELEASED)
+SQL_PARTS       = $(patsubst %,sql/parts/%.sql,outcome calls ledger first_ledger batch write_path tables tenants \
+                  duplicates audit_table audit stats)
+# The update from the last release: sql/parts/update.sql, then parts whose functions it replaces, and parts that are new.
+REPLACED_PARTS  = $(patsubst %,sql/parts/%.sql,calls ledger)
+ADDED_PARTS     = $(patsubst %,sql/parts/%.sql,batch write_path tables tenants duplicates audit_table audit stats)
+JOIN_SCRIPT     = cat $(SQL_PARTS)
+JOIN_UPDATE     = { cat sql/parts/update.sql; sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(REPLACED_PARTS); \
+                  cat $(ADDED_PARTS); } </dev/null
 
 # PGXS overrides a plain with_llvm = no and links with the C compiler.
 override with_llvm = no
-PG_CXXFLAGS     = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wno-register -Wno-unused-parameter -DIDEM_VERSION='"$(EXTVERSION)"'
+# The folder of the sources leaves no trace in the library.
+PG_CXXFLAGS     = -std=c++20 -fvisibility=hidden -Wall -Wextra -Wno-register -Wno-unused-parameter \
+                  -ffile-prefix-map='$(CURDIR)=.' -DIDEM_VERSION='"$(EXTVERSION)"'
 SHLIB_LINK      = -lstdc++ -lcrypto
 
 REGRESS         = $(patsubst regress/sql/%.sql,%,$(sort $(wildcard regress/sql/*.sql)))
@@ -50,15 +60,25 @@ endif
 $(STAMP):
 	@echo "$(SERVER)" >$@
 
-sql/idem--$(EXTVERSION).sql: $(SQL_PARTS) idem.control Makefile
-	cat $(SQL_PARTS) >$@
+ifneq ($(filter $(SCRIPT),$(DATA_built)),)
+$(DATA_built): $(wildcard sql/parts/*.sql) idem.control Makefile sql/released.sha256
+$(SCRIPT):
+	$(JOIN_SCRIPT) >$@
+$(UPDATE):
+	$(JOIN_UPDATE) >$@
+else
+all: check-parts
+endif
 
-sql/idem--0.0.1--$(EXTVERSION).sql: $(UPDATE_PARTS) idem.control Makefile
-	sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(OLD_PARTS) | cat sql/parts/update.sql - $(NEW_PARTS) >$@
+# The parts must still give the released scripts: nothing is installed that differs from what stands in sql/parts.
+.PHONY: check-parts
+check-parts:
+	@$(JOIN_SCRIPT) | cmp -s - $(SCRIPT) && $(JOIN_UPDATE) | cmp -s - $(UPDATE) || \
+	  { echo "sql/parts differs from the scripts of $(EXTVERSION), which are frozen; see Release in CONTRIBUTING.md." >&2; exit 1; }
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test test-matrix coverage mutants demo chaos fuzz bench bench-growth lint format version-check dist
+.PHONY: unit test test-matrix coverage mutants demo chaos fuzz bench bench-growth lint format version-check freeze dist
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -111,12 +131,20 @@ format:
 
 # idem.control holds the version; every other place must agree with it.
 version-check:
-	@test "$$(sed -n 's/^ *"version": "\(.*\)",*$$/\1/p' META.json | sort -u)" = "$(EXTVERSION)" || \
-	  { echo "META.json does not say $(EXTVERSION) (twice)"; exit 1; }
-	@test "$$(sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)" = "$(EXTVERSION)" || \
-	  { echo "CHANGELOG.md does not start with $(EXTVERSION)"; exit 1; }
+	@scripts/version-check
 
-# The archive that PGXN takes.
+# Fixes the scripts of this version. Until its tag it can be done again.
+freeze:
+	@! git rev-parse -q --verify "refs/tags/v$(EXTVERSION)" >/dev/null || \
+	  { echo "v$(EXTVERSION) has its tag: a released script never changes." >&2; exit 1; }
+	$(JOIN_SCRIPT) >$(SCRIPT)
+	$(JOIN_UPDATE) >$(UPDATE)
+	cd sql && { sed '/--$(EXTVERSION)\.sql$$/d' released.sha256; \
+	  sha256sum $(notdir $(SCRIPT) $(UPDATE)); } | LC_ALL=C sort -k 2 >released.new && mv released.new released.sha256
+	git add -f sql/released.sha256 $(SCRIPT) $(UPDATE)
+
+# The archive that PGXN takes. It holds what is committed, and the same commit gives the same archive.
 dist: version-check
+	@git diff --quiet HEAD || { echo "dist takes what is committed: commit your changes first." >&2; exit 1; }
 	mkdir -p dist
-	git archive --format=zip --prefix=idem-$(EXTVERSION)/ -o dist/idem-$(EXTVERSION).zip HEAD
+	TZ=UTC git archive --format=zip -9 --prefix=idem-$(EXTVERSION)/ -o dist/idem-$(EXTVERSION).zip HEAD
