@@ -78,7 +78,7 @@ check-parts:
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test test-matrix coverage mutants demo chaos fuzz bench bench-growth lint format version-check freeze dist
+.PHONY: unit test test-matrix coverage mutants demo chaos fuzz bench bench-growth lint format version-check freeze dist package-test
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -148,3 +148,7 @@ dist: version-check
 	@git diff --quiet HEAD || { echo "dist takes what is committed: commit your changes first." >&2; exit 1; }
 	mkdir -p dist
 	TZ=UTC git archive --format=zip -9 --prefix=idem-$(EXTVERSION)/ -o dist/idem-$(EXTVERSION).zip HEAD
+
+# The archive for PGXN and the Debian packages: built, compared, installed and tried.
+package-test:
+	@scripts/package-test
