@@ -88,6 +88,9 @@ ConnectionPtr try_address(const ConnectionParameters &address, Deadline deadline
     if (!connection) {
         raise({"08001", "libpq is out of memory"});
     }
+    // What the server says meanwhile, or as it ends the session, libpq would write to standard error.
+    PQsetNoticeReceiver(
+        connection.get(), [](void *, const PGresult *) {}, nullptr);
     PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
     // A server may warn while it lets somebody in, and libpq would print that.
     PQsetNoticeReceiver(

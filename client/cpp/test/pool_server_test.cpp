@@ -232,6 +232,14 @@ TEST(ClientPool, SaysWhereTheExtensionIsMissing)
     }
 }
 
+TEST(ClientPool, WritesNothingOfWhatTheServerSays)
+{
+    testing::internal::CaptureStderr();
+    Client client({.conninfo = "options='-c client_min_messages=debug5'"});
+    EXPECT_EQ(client.create_transaction(make_request()).outcome, Outcome::created);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(ClientPool, TellsTheHookOfTheServer)
 {
     Attempted attempted;
