@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <set>
 #include <string>
 #include <thread>
@@ -254,21 +253,6 @@ TEST(ClientPool, TellsTheHookOfTheServer)
     ASSERT_EQ(attempted.all().size(), 1U);
     EXPECT_EQ(attempted.all()[0].instance, std::string(std::getenv("PGHOST")) + ":" + std::getenv("PGPORT"));
     EXPECT_EQ(attempted.words(), "created");
-}
-
-// What a service would lose in a day, under AddressSanitizer or valgrind; without them, descriptors.
-TEST(ClientPool, TenThousandCallsLeakNothing)
-{
-    ASSERT_NE(std::signal(SIGPIPE, SIG_DFL), SIG_ERR);
-    Client client({.pool_size = 2, .retry = {.deadline = seconds(60)}});
-    const Request request = make_request();
-    for (int i = 0; i < 10000; ++i) {
-        Request one = request;
-        one.key = Key("k" + std::to_string(i / 2));
-        const Outcome outcome = client.create_transaction(one).outcome;
-        ASSERT_EQ(outcome, i % 2 == 0 ? Outcome::created : Outcome::replayed);
-    }
-    EXPECT_EQ(rows_of(request.tenant_id), 5000);
 }
 
 } // namespace
