@@ -78,7 +78,7 @@ check-parts:
 
 # For developers; see CONTRIBUTING.md.
 
-.PHONY: unit test test-matrix coverage mutants demo chaos fuzz bench bench-growth lint format version-check freeze dist package-test
+.PHONY: unit test test-matrix sanitize coverage mutants demo chaos fuzz bench bench-growth lint format version-check freeze dist package-test
 
 # The GoogleTest suite of extension/core.
 unit:
@@ -101,6 +101,10 @@ mutants:
 # The extension on PostgreSQL 15, 17 and 18, and pg_upgrade through them; VERSIONS="17 upgrade" chooses.
 test-matrix:
 	@scripts/matrix $(if $(JOBS),-j $(JOBS)) $(VERSIONS)
+
+# The tests under AddressSanitizer, UndefinedBehaviorSanitizer, LeakSanitizer and ThreadSanitizer.
+sanitize:
+	@scripts/sanitize
 
 demo:
 	@scripts/demo

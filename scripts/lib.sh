@@ -124,6 +124,16 @@ keep_alive() {
     done
 }
 
+# Puts a script in the place of the server of the pg_config given. Its lines come from stdin; they end by running
+# `"$server" "$@"`, the server itself.
+wrap_server() {
+    local bin
+    bin=$("$1" --bindir)
+    mv "$bin/postgres" "$bin/postgres.real"
+    { printf '%s\n' '#!/bin/bash' "server='$bin/postgres.real'" && cat; } >"$bin/postgres"
+    chmod 755 "$bin/postgres"
+}
+
 # Prints `passed failed` for the output of a suite: ctest's lines, pg_regress's (since release 16 they are TAP), TAP's,
 # unittest's, GoogleTest's. What was skipped did not run; what is marked as to do may fail.
 count() {
@@ -139,4 +149,26 @@ count() {
         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .* Passed /    { passed++ }
         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .*\*\*\*/ && !/\*\*\*Skipped/ { failed++ }
         END { print passed + 0, failed + 0 }' "$1"
+}
+
+# Shows the start of each report in a folder, and fails where there is one. A file with nothing in it is none.
+show_reports() {
+    local report found=0
+    for report in "$1"/*; do
+        [ -s "$report" ] || continue
+        found=1
+        printf '\n---- %s\n' "${report##*/}"
+        head -n 60 "$report"
+    done
+    return "$found"
+}
+
+# Prints the sum of the lines `N passed, N failed` of a file as one, and fails where something failed, or where the
+# status given says so.
+sum_up() {
+    local passed failed
+    read -r passed failed < <(awk '/^[0-9]+ passed, [0-9]+ failed$/ { p += $1; f += $3 } END { print p + 0, f + 0 }' "$1")
+    if [ "$2" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
+    say "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
 }
