@@ -114,8 +114,9 @@ void start_over(Oid relation)
             plan = nullptr;
         }
     }
-    kept.relation = relation;
+    kept.relation = InvalidOid; // until all is known: what follows may fail
     kept.schema.note(get_rel_namespace(relation));
+    kept.relation = relation;
 }
 
 } // namespace

@@ -72,9 +72,11 @@ bool has_row_triggers(const Table &table)
 
 void SchemaName::note(Oid schema)
 {
+    const uint64 seen = schema_changes;
+    const char *name = get_namespace_name(schema); // which may fail: then nothing is known as before
+    namestrcpy(&name_, name);
     schema_ = schema;
-    seen_ = schema_changes;
-    namestrcpy(&name_, get_namespace_name(schema));
+    seen_ = seen;
 }
 
 bool SchemaName::changed()
