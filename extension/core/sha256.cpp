@@ -3,11 +3,25 @@
 #include "errcodes.h"
 #include "error.h"
 
+#include <cerrno>
 #include <memory>
+#include <new>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 
 namespace idem::core {
 namespace {
+
+// Raise what OpenSSL could not do since errno was 0. Its own errors do not tell that there was no memory.
+[[noreturn]] void refuse(const Error &error)
+{
+    const bool no_memory = errno == ENOMEM;
+    ERR_clear_error();
+    if (no_memory) {
+        throw std::bad_alloc();
+    }
+    throw error;
+}
 
 struct FreeMd {
     void operator()(EVP_MD *md) const { EVP_MD_free(md); }
@@ -24,9 +38,9 @@ struct Digest {
     Digest()
     {
         if (!md || !context) {
-            throw Error(sqlstate::kSystemError, "could not get SHA-256 from OpenSSL",
-                        "No active OpenSSL provider offers it.",
-                        "Check the OpenSSL configuration of the server (openssl.cnf, OPENSSL_CONF).");
+            refuse({sqlstate::kSystemError, "could not get SHA-256 from OpenSSL",
+                    "No active OpenSSL provider offers it.",
+                    "Check the OpenSSL configuration of the server (openssl.cnf, OPENSSL_CONF)."});
         }
     }
 };
@@ -35,13 +49,14 @@ struct Digest {
 
 Sha256 sha256(std::string_view data)
 {
+    errno = 0;
     static const Digest digest;
     Sha256 hash;
     EVP_MD_CTX *context = digest.context.get();
     if (EVP_DigestInit_ex2(context, digest.md.get(), nullptr) != 1 ||
         EVP_DigestUpdate(context, data.data(), data.size()) != 1 ||
         EVP_DigestFinal_ex(context, hash.data(), nullptr) != 1) {
-        throw Error(sqlstate::kSystemError, "could not compute SHA-256");
+        refuse({sqlstate::kSystemError, "could not compute SHA-256"});
     }
     return hash;
 }
