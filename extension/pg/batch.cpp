@@ -28,8 +28,14 @@ constexpr size_t kProbedBatch = 10;
 // The row that an entry became.
 FoundRow own_row(const BatchEntry &entry, uint32_t place)
 {
-    return {place, entry.id, core::kHashVersion, entry.hash, entry.hash.size(), GetCurrentTransactionStartTimestamp(),
-            true};
+    return {place,
+            entry.id,
+            core::kHashVersion,
+            entry.hash,
+            entry.hash.size(),
+            GetCurrentTransactionStartTimestamp(),
+            true,
+            !entry.call.request.order_ref.null};
 }
 
 class Decision {
@@ -205,7 +211,7 @@ void Decision::settle_scopes(const Places &places)
 {
     for (const FoundRow &row : fetch_scopes(binding_, entries_, places)) {
         if (!row.same_scope) {
-            refuse_other_key(binding_);
+            refuse_other_key(binding_.table.scope_index);
         }
         settle_scope(row);
     }
@@ -220,8 +226,10 @@ void Decision::settle_orders()
     for (const FoundRow &row : fetch_orders(binding_, entries_, places)) {
         if (row.same_scope) { // it appeared after the look for the scope: a twin, not another order
             settle_scope(row);
-        } else {
+        } else if (row.same_order) {
             settle_order(row);
+        } else {
+            refuse_other_key(binding_.order_index);
         }
     }
     drop_settled();

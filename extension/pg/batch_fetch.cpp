@@ -23,7 +23,7 @@ struct LookedIn {
 
 constexpr int kKeys = 3;
 
-FoundRow found_row(uint32_t place, Datum id, Datum hash, Datum version, Datum created_at, bool same_scope)
+FoundRow found_row(uint32_t place, Datum id, Datum hash, Datum version, Datum created_at)
 {
     const bytea *octets = DatumGetByteaPP(hash);
     FoundRow found;
@@ -33,7 +33,7 @@ FoundRow found_row(uint32_t place, Datum id, Datum hash, Datum version, Datum cr
     found.hash_octets = VARSIZE_ANY_EXHDR(octets);
     std::memcpy(found.hash.data(), VARDATA_ANY(octets), std::min(found.hash_octets, found.hash.size()));
     found.created_at = DatumGetTimestampTz(created_at);
-    found.same_scope = same_scope;
+    found.same_scope = found.same_order = false;
     return found;
 }
 
@@ -44,21 +44,26 @@ FoundRow read_result(HeapTuple tuple, TupleDesc descriptor)
         bool null;
         return SPI_getbinval(tuple, descriptor, column + 1, &null);
     };
-    return found_row(static_cast<uint32_t>(DatumGetInt32(value(kFoundPlace))), value(kFoundId), value(kFoundHash),
-                     value(kFoundVersion), value(kFoundCreatedAt), DatumGetBool(value(kFoundSameScope)));
+    FoundRow found = found_row(static_cast<uint32_t>(DatumGetInt32(value(kFoundPlace))), value(kFoundId),
+                               value(kFoundHash), value(kFoundVersion), value(kFoundCreatedAt));
+    found.same_scope = DatumGetBool(value(kFoundSameScope));
+    found.same_order = DatumGetBool(value(kFoundSameOrder));
+    return found;
 }
 
 // Read a row that an index scan found for an entry. Server code.
 FoundRow read_slot(TupleTableSlot *slot, const Ledger &ledger, uint32_t place, const Call &call)
 {
-    const auto value = [&](LedgerColumn column) {
-        bool null;
-        return slot_getattr(slot, ledger.numbers[column], &null);
-    };
-    const bool same_scope = text_octets(value(kTenantId)) == call.tenant_id.octets &&
-                            text_octets(value(kOperation)) == call.request.operation.octets &&
-                            text_octets(value(kIdempotencyKey)) == call.idempotency_key.octets;
-    return found_row(place, value(kId), value(kRequestHash), value(kHashVersion), value(kCreatedAt), same_scope);
+    bool null;
+    const auto value = [&](LedgerColumn column) { return slot_getattr(slot, ledger.numbers[column], &null); };
+    FoundRow found = found_row(place, value(kId), value(kRequestHash), value(kHashVersion), value(kCreatedAt));
+    const bool same_tenant = text_octets(value(kTenantId)) == call.tenant_id.octets &&
+                             text_octets(value(kOperation)) == call.request.operation.octets;
+    found.same_scope = same_tenant && text_octets(value(kIdempotencyKey)) == call.idempotency_key.octets;
+    const Datum order = value(kOrderRef);
+    found.same_order =
+        same_tenant && !null && !call.request.order_ref.null && text_octets(order) == call.request.order_ref.octets;
+    return found;
 }
 
 // Run a statement with plans that find rows by an index, whatever statistics and settings say: a plan that was made

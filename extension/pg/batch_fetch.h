@@ -20,7 +20,8 @@ struct FoundRow {
     core::Sha256 hash;
     size_t hash_octets; // how many it has really
     TimestampTz created_at;
-    bool same_scope;
+    bool same_scope; // as the entry
+    bool same_order; // which is not NULL
 };
 
 /// The octets of a uuid. Server code.

@@ -70,8 +70,9 @@ public:
     int columns = 0;
     ScopeColumn scope[kMaxScope];
     int scope_columns = 0;
-    int order_column = -1; // place of order_ref; negative: there is none
-    int id_column = -1;    // place of a value that no other row has; negative: inserts return the stored row
+    int order_column = -1;        // place of order_ref; negative: there is none
+    Oid order_index = InvalidOid; // unique on order_ref and the scope's columns but the last one, where there is one
+    int id_column = -1;           // place of a value that no other row has; negative: inserts return the stored row
 };
 
 } // namespace idem::pg

@@ -6,6 +6,8 @@
 #include "refusals.h"
 #include "statements.h"
 
+#include <algorithm>
+
 #include "pg.h"
 
 namespace idem::pg {
@@ -44,20 +46,33 @@ bool same_id(const Binding &binding, const Row &left, const Row &right)
                   UUID_LEN) == 0;
 }
 
-// Whether both rows have one scope, octet for octet.
-bool same_scope(const Binding &binding, const Row &left, const Row &right)
+// Whether a column of both rows has one value, octet for octet, and not NULL. Server code.
+bool same_value(const ScopeColumn &column, const Row &left, const Row &right)
+{
+    return !left.nulls[column.place] && !right.nulls[column.place] &&
+           datum_image_eq(left.values[column.place], right.values[column.place], column.by_value, column.length);
+}
+
+// Whether both rows have the same values in the first columns of the scope.
+bool same_scope(const Binding &binding, const Row &left, const Row &right, int columns)
 {
     return backend([&] {
-        for (int i = 0; i < binding.scope_columns; ++i) {
-            const ScopeColumn &column = binding.scope[i];
-            if (left.nulls[column.place] || right.nulls[column.place] ||
-                !datum_image_eq(left.values[column.place], right.values[column.place], column.by_value,
-                                column.length)) {
-                return false;
-            }
-        }
-        return true;
+        return std::all_of(binding.scope, binding.scope + columns,
+                           [&](const ScopeColumn &column) { return same_value(column, left, right); });
     });
+}
+
+bool same_scope(const Binding &binding, const Row &left, const Row &right)
+{
+    return same_scope(binding, left, right, binding.scope_columns);
+}
+
+// Whether both rows have one order_ref, which belongs to all columns of the scope but the key.
+bool same_order(const Binding &binding, const Row &left, const Row &right)
+{
+    const ScopeColumn order{binding.order_column, false, -1, InvalidAttrNumber, InvalidOid, InvalidOid, 0};
+    return same_scope(binding, left, right, binding.scope_columns - 1) &&
+           backend([&] { return same_value(order, left, right); });
 }
 
 // Whether `found`, which holds what the insert returned, if it returned anything, is the row as it was stored.
@@ -86,7 +101,7 @@ Claim stored_row(const Binding &binding, const Row &row, Row &found)
 Claim checked_fetch(const Binding &binding, const Row &row, const Row &found)
 {
     if (!same_scope(binding, row, found)) {
-        refuse_other_key(binding);
+        refuse_other_key(binding.table.scope_index);
     }
     return Claim::scope_found;
 }
@@ -94,7 +109,13 @@ Claim checked_fetch(const Binding &binding, const Row &row, const Row &found)
 // What a row with the same order_ref means: one that appeared after the look for the scope is its twin, no other order.
 Claim found_by_order(const Binding &binding, const Row &row, const Row &found)
 {
-    return same_scope(binding, row, found) ? Claim::scope_found : Claim::order_found;
+    if (same_scope(binding, row, found)) {
+        return Claim::scope_found;
+    }
+    if (!same_order(binding, row, found)) {
+        refuse_other_key(binding.order_index);
+    }
+    return Claim::order_found;
 }
 
 } // namespace

@@ -57,9 +57,11 @@ const char *statement_text(Statement statement)
 #define IDEM_FOUND_COLUMNS                                                                                             \
     "b.place, t.id, t.request_hash, t.hash_version, t.created_at, t.tenant_id OPERATOR(pg_catalog.=) b.tenant_id"      \
     " AND t.operation OPERATOR(pg_catalog.=) b.operation"                                                              \
-    " AND t.idempotency_key OPERATOR(pg_catalog.=) b.idempotency_key"
+    " AND t.idempotency_key OPERATOR(pg_catalog.=) b.idempotency_key,"                                                 \
+    " COALESCE(t.tenant_id OPERATOR(pg_catalog.=) b.tenant_id AND t.operation OPERATOR(pg_catalog.=) b.operation"      \
+    " AND t.order_ref OPERATOR(pg_catalog.=) b.order_ref, false)"
 
-#define IDEM_READ_COLUMNS "tenant_id, operation, idempotency_key, id, request_hash, hash_version, created_at"
+#define IDEM_READ_COLUMNS "tenant_id, operation, idempotency_key, order_ref, id, request_hash, hash_version, created_at"
 
 // The text of a batch's statement; the first argument is the ledger, the second one the schema. The rows are inserted
 // in the order in which the function gives them: there is nothing in between that could change it. OFFSET keeps the
@@ -132,6 +134,7 @@ LedgerBinding::LedgerBinding(const Ledger &ledger) : ledger_(ledger)
         ++scope_columns;
     }
     order_column = kOrderRef;
+    order_index = ledger.order_index;
     id_column = kId;
     ++kept.users;
 }

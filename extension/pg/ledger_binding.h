@@ -17,7 +17,15 @@ enum class BatchStatement {
 };
 
 /// The columns of a row that a batch finds.
-enum BatchColumn { kFoundPlace, kFoundId, kFoundHash, kFoundVersion, kFoundCreatedAt, kFoundSameScope };
+enum BatchColumn {
+    kFoundPlace,
+    kFoundId,
+    kFoundHash,
+    kFoundVersion,
+    kFoundCreatedAt,
+    kFoundSameScope,
+    kFoundSameOrder
+};
 
 /// The ledger as a binding, for as long as one call runs; calls nest, since a trigger may call idem again. Their plans
 /// are kept, and freed only when no other call uses them.

@@ -42,10 +42,9 @@ void refuse_changed(const Binding &binding)
                 "tenant_id, operation, idempotency_key and id must be stored as given.");
 }
 
-void refuse_other_key(const Binding &binding)
+void refuse_other_key(Oid index)
 {
-    throw Error(sqlstate::kDataCorrupted,
-                "index " + relation_name(binding.table.scope_index) + " returned a row of another key", {},
+    throw Error(sqlstate::kDataCorrupted, "index " + relation_name(index) + " returned a row of another key", {},
                 "Check the index with amcheck, and REINDEX it.");
 }
 

@@ -14,8 +14,8 @@ namespace idem::pg {
 /// An inserted row is not found as it was sent: raise 42501 where row security hides it, else 55000.
 [[noreturn]] void refuse_changed(const Binding &binding);
 
-/// The scope index returned a row of another key: raise XX001.
-[[noreturn]] void refuse_other_key(const Binding &binding);
+/// This index returned a row of another key: raise XX001.
+[[noreturn]] void refuse_other_key(Oid index);
 
 /// A row was not inserted, again and again, and no row is seen that stands in its way: raise the reason, 42501, 55000
 /// or 40001.
