@@ -88,11 +88,8 @@ ConnectionPtr try_address(const ConnectionParameters &address, Deadline deadline
     if (!connection) {
         raise({"08001", "libpq is out of memory"});
     }
-    // What the server says meanwhile, or as it ends the session, libpq would write to standard error.
-    PQsetNoticeReceiver(
-        connection.get(), [](void *, const PGresult *) {}, nullptr);
     PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
-    // A server may warn while it lets somebody in, and libpq would print that.
+    // A server may warn while it lets somebody in, or as it ends the session, and libpq would print that.
     PQsetNoticeReceiver(
         connection.get(), [](void *, const PGresult *) {}, nullptr);
     PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;

@@ -78,13 +78,6 @@ TEST(ClientPool, ShowsNoPlaceInTheServersSource)
     }
 }
 
-TEST(ClientPool, PrintsNothingThatAServerSaysWhileItLetsAClientIn)
-{
-    testing::internal::CaptureStderr();
-    EXPECT_EQ(Client({.conninfo = "options='-c client_min_messages=debug5'"}).server_version(), version());
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-}
-
 TEST(ClientPool, AReceiverOfNoticesEndsWithItsTransaction)
 {
     Client client({.pool_size = 1});

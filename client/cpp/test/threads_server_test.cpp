@@ -133,7 +133,7 @@ TEST(Threads, ShareAClientWhoseConnectionsDie)
     }
     EXPECT_GT(killed, 0);
     EXPECT_GT(attempts, kThreads * kRounds * 5);
-    EXPECT_EQ(ids.all().size(), std::size_t{4 * kRounds});
+    EXPECT_EQ(ids.all().size(), 4U * kRounds);
     for (const auto &[key, answered] : ids.all()) {
         EXPECT_EQ(answered.size(), 1U) << key;
     }
