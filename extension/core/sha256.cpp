@@ -12,15 +12,14 @@
 namespace idem::core {
 namespace {
 
-// Raise what OpenSSL could not do since errno was 0. Its own errors do not tell that there was no memory.
-[[noreturn]] void refuse(const Error &error)
+// Throw std::bad_alloc where OpenSSL failed, since errno was 0, for want of memory. Its own errors do not tell.
+void check_memory()
 {
     const bool no_memory = errno == ENOMEM;
     ERR_clear_error();
     if (no_memory) {
         throw std::bad_alloc();
     }
-    throw error;
 }
 
 struct FreeMd {
@@ -38,9 +37,10 @@ struct Digest {
     Digest()
     {
         if (!md || !context) {
-            refuse({sqlstate::kSystemError, "could not get SHA-256 from OpenSSL",
-                    "No active OpenSSL provider offers it.",
-                    "Check the OpenSSL configuration of the server (openssl.cnf, OPENSSL_CONF)."});
+            check_memory();
+            throw Error(sqlstate::kSystemError, "could not get SHA-256 from OpenSSL",
+                        "No active OpenSSL provider offers it.",
+                        "Check the OpenSSL configuration of the server (openssl.cnf, OPENSSL_CONF).");
         }
     }
 };
@@ -56,7 +56,8 @@ Sha256 sha256(std::string_view data)
     if (EVP_DigestInit_ex2(context, digest.md.get(), nullptr) != 1 ||
         EVP_DigestUpdate(context, data.data(), data.size()) != 1 ||
         EVP_DigestFinal_ex(context, hash.data(), nullptr) != 1) {
-        refuse({sqlstate::kSystemError, "could not compute SHA-256"});
+        check_memory();
+        throw Error(sqlstate::kSystemError, "could not compute SHA-256");
     }
     return hash;
 }

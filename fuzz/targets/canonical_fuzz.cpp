@@ -13,6 +13,7 @@
 #include "fingerprint.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace idem::fuzz {
 namespace {

@@ -7,6 +7,7 @@
 #include <idem/key.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -9,6 +9,7 @@
 #include "text_source.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 

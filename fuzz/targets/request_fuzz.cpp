@@ -11,6 +11,7 @@
 
 #include <idem/request.hpp>
 
+#include <cstdint>
 #include <cstring>
 
 namespace idem::fuzz {

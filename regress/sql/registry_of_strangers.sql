@@ -21,7 +21,7 @@ INSERT INTO regress_loot VALUES ('still here');
 :stranger (1, 'pg_catalog.pg_proc', 'proname', 'proname', NULL, 'prosrc', 'probin', NULL, '{}', 1, 2, 3, 4, 0);
 :stranger (1, 'public.regress_view', 'tenant_id', 'operation', NULL, 'idempotency_key', 'request_hash', NULL, '{}', 1, 2, 3, 4, 0);
 :stranger (1, 'public.regress_nothing', 'tenant_id', 'operation', NULL, 'idempotency_key', 'request_hash', NULL, '{}', 1, 2, 3, 4, 0);
-:stranger ('pg_catalog.pg_authid'::regclass, 'nothing; DROP TABLE public.regress_loot', 'a', 'b', NULL, 'c', 'd', NULL, '{}', 1, 2, 3, 4, 0);
+:stranger ('pg_catalog.pg_authid'::regclass, '"nothing; DROP TABLE public.regress_loot"', 'a', 'b', NULL, 'c', 'd', NULL, '{}', 1, 2, 3, 4, 0);
 SELECT count(*) FROM idem_tables;
 -- A table that another role owns, with settings of the stranger's choice; numbers that are none; names like code.
 :stranger (1, 'public.regress_salary', 'tenant_id', 'operation', NULL, 'idempotency_key', 'request_hash', NULL, '{not a path,"$.x\nDROP"}', -7, 32767, 0, 9, -1);

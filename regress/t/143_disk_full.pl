@@ -76,6 +76,9 @@ check_nothing_half_done($node, 'a full disk');
 for my $path ('on', 'off')
 {
     my ($out, $err) = ('', '');
+    # The first calls have a segment of the WAL that is almost empty.
+    $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
+    call($node, 'wal', $path);
     fill('/pg_wal/');
     my $file = PostgreSQL::Test::Utils::tempdir() . "/wal_$path.sql";
     append_to_file($file, "SET idem.direct_path = $path;\n");

@@ -61,6 +61,8 @@ for my $path ('on', 'off')
         my $pid = $session->query('SELECT pg_backend_pid()');
         my $small = sub { return $session->query("SELECT outcome FROM idem_create_transaction('t', '$key small $_[0]', 1, 'EUR')") };
         $small->('first');
+        # Where the kernel cannot let the stack grow it kills the process, whatever runs there; so it grows before.
+        $session->query(q{SELECT idem_canonical(('{"d":' || repeat('[', 6000) || repeat(']', 6000) || '}')::jsonb) IS NULL});
         my ($refused, $served) = (0, 0);
         for my $megabytes (1, 2, 4, 8, 12, 16, 24, 32)
         {

@@ -25,20 +25,17 @@ std::chrono::milliseconds connect_timeout(const client::ConnectionParameters &ho
             std::from_chars(value.data(), value.data() + value.size(), seconds);
         }
     }
-    return seconds > 0 ? std::chrono::seconds(seconds) : std::chrono::milliseconds::max();
+    return std::chrono::seconds(std::max(seconds, 0));
 }
 
-// Leaves each host its share of the time, so that a silent one keeps none from being tried.
+// Connects to the first host that lets it in; a silent one keeps none from being tried.
 client::ConnectionPtr connect(const Connection &connection, client::Deadline deadline)
 {
     // What reads may read on a standby, unless the user asks for another server: the library's own choice is a primary.
     ::setenv("PGTARGETSESSIONATTRS", "any", 0);
     const std::vector<client::ConnectionParameters> hosts = client::resolve_hosts(connection.dsn);
-    std::chrono::milliseconds share = connect_timeout(hosts.front());
-    if (connection.timeout > 0) {
-        share = std::min(share, connection.limit() / static_cast<int>(hosts.size()));
-    }
-    return client::connect(hosts, share, deadline);
+    client::Names names;
+    return client::connect(hosts, names, connect_timeout(hosts.front()), deadline);
 }
 
 } // namespace
