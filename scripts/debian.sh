@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # How scripts/with-debian makes its systems and keeps them fresh. Source it behind lib.sh; it works on the variables
 # cache, release (of PostgreSQL), debian, system (the folder) and log, and runs things by contained() and in_system().
 
@@ -57,7 +57,7 @@ steps() {
     local alive status=0 words=() word
     keep_alive "Debian $debian" {lock}<&- &
     alive=$!
-    for word in "$@" ,; do
+    for word in "$@" ','; do
         if [ "$word" != , ]; then
             words+=("$word")
         elif [ "$status" -eq 0 ]; then
