@@ -29,10 +29,10 @@ TEST(ConnectByName, FindsThePasswordOfTheName)
 {
     const Folder folder;
     const std::string file = folder.path() + "/passwords";
-    const std::string password = std::getenv("PGPASSWORD");
+    const std::string password = environment("PGPASSWORD");
     std::ofstream(file) << "db.test:*:*:*:" << password << "\n127.0.0.1:*:*:*:wrong\n";
     std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-    const std::string conninfo = " passfile=" + file + " port=" + std::getenv("PGPORT");
+    const std::string conninfo = " passfile=" + file + " port=" + environment("PGPORT");
     unsetenv("PGPASSWORD");
     EXPECT_EQ(sqlstate_of([&] { connect_by_name("host=db.test" + conninfo); }), "none");
     EXPECT_EQ(sqlstate_of([&] { connect_by_name("host=other.test" + conninfo); }), "08001"); // no password
@@ -72,8 +72,7 @@ TEST(ConnectByName, ComparesTheNameWithTheCertificate)
 // Through libpq's own names: a time of nothing is no limit.
 TEST(ConnectByName, ReachesTheServerOfTheMachine)
 {
-    Client client(
-        {.conninfo = "host=localhost port=" + std::string(std::getenv("PGPORT")), .connect_timeout = milliseconds(0)});
+    Client client({.conninfo = "host=localhost port=" + environment("PGPORT"), .connect_timeout = milliseconds(0)});
     EXPECT_EQ(client.create_transaction(make_request()).outcome, Outcome::created);
 }
 

@@ -21,10 +21,10 @@ TEST(ConnectionString, ThatCannotBeReadIsNotRepeated)
     // A password that needs quotes and has none is what such strings mostly have in them.
     for (const char *conninfo :
          {"host=localhost password=open sesame", "host=localhost password=open sesame=x dbname=shop",
-          "password='sesame",
-          "sesame=", "host=localhost \"open\"sesame\" x=", "postgresql://app:ses%ame@localhost/shop",
-          "postgresql://app:sesame@[::1/shop", "postgresql://app:sesame@[::1]sesame/shop",
-          "postgresql://app:sesame/open@localhost/shop", "postgresql://app:sesame%00@localhost/shop"}) {
+          "password='sesame", "sesame=", R"(host=localhost "open"sesame" x=)",
+          "postgresql://app:ses%ame@localhost/shop", "postgresql://app:sesame@[::1/shop",
+          "postgresql://app:sesame@[::1]sesame/shop", "postgresql://app:sesame/open@localhost/shop",
+          "postgresql://app:sesame%00@localhost/shop"}) {
         const std::string refusal = refusal_of(conninfo);
         EXPECT_TRUE(refusal.starts_with("08001 the connection string is not valid: ")) << conninfo << ": " << refusal;
         EXPECT_EQ(refusal.find("same"), std::string::npos) << refusal;

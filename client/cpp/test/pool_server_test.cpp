@@ -68,7 +68,7 @@ TEST(ClientPool, ShowsNoPlaceInTheServersSource)
         Client client({.conninfo = conninfo});
         return error_of([&] { client.server_version(); }).value().detail();
     };
-    const std::string at = " port=" + std::string(std::getenv("PGPORT"));
+    const std::string at = " port=" + environment("PGPORT");
     for (const std::string &conninfo :
          {std::string("dbname=there_is_none"), std::string("user=nobody_here"), "password=wrong host=127.0.0.1" + at}) {
         const std::string text = detail(conninfo);
@@ -244,7 +244,7 @@ TEST(ClientPool, TellsTheHookOfTheServer)
     }});
     client.create_transaction(make_request());
     ASSERT_EQ(attempted.all().size(), 1U);
-    EXPECT_EQ(attempted.all()[0].instance, std::string(std::getenv("PGHOST")) + ":" + std::getenv("PGPORT"));
+    EXPECT_EQ(attempted.all()[0].instance, environment("PGHOST") + ":" + environment("PGPORT"));
     EXPECT_EQ(attempted.words(), "created");
 }
 

@@ -1,5 +1,7 @@
 #include "proxy.h"
 
+#include "server.h"
+
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -9,18 +11,6 @@
 #include <unistd.h>
 
 namespace idem::client::test {
-namespace {
-
-std::string environment(const char *name)
-{
-    const char *value = std::getenv(name);
-    if (value == nullptr) {
-        throw std::runtime_error(std::string(name) + " is not set");
-    }
-    return value;
-}
-
-} // namespace
 
 Proxy::Proxy() : Proxy(environment("PGHOST"), environment("PGPORT")) {}
 

@@ -139,6 +139,15 @@ Folder::~Folder()
     std::filesystem::remove_all(path_, ignored);
 }
 
+std::string environment(const char *name)
+{
+    const char *value = std::getenv(name);
+    if (value == nullptr) {
+        throw std::runtime_error(std::string(name) + " is not set");
+    }
+    return value;
+}
+
 int run_program(const std::vector<std::string> &command)
 {
     std::vector<char *> words;

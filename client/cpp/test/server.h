@@ -79,6 +79,9 @@ private:
     std::string path_;
 };
 
+/// What a variable of the environment holds. Throws std::runtime_error where it is not set.
+std::string environment(const char *name);
+
 /// Runs a program and waits for its end. Gives its exit status.
 int run_program(const std::vector<std::string> &command);
 

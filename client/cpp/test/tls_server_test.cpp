@@ -140,7 +140,7 @@ TEST_F(Tls, AnotherAuthorityIsRefused)
 
 TEST_F(Tls, AServerWithoutEncryptionIsRefused)
 {
-    const std::string detail = refusal_of(conninfo(kName, "server", std::atoi(std::getenv("PGPORT"))), request_);
+    const std::string detail = refusal_of(conninfo(kName, "server", std::stoi(environment("PGPORT"))), request_);
     EXPECT_NE(detail.find("server does not support SSL, but SSL was required"), std::string::npos) << detail;
 }
 
