@@ -124,16 +124,6 @@ keep_alive() {
     done
 }
 
-# Puts a script in the place of the server of the pg_config given. Its lines come from stdin; they end by running
-# `"$server" "$@"`, the server itself.
-wrap_server() {
-    local bin
-    bin=$("$1" --bindir)
-    mv "$bin/postgres" "$bin/postgres.real"
-    { printf '%s\n' '#!/bin/bash' "server='$bin/postgres.real'" && cat; } >"$bin/postgres"
-    chmod 755 "$bin/postgres"
-}
-
 # Prints `passed failed` for the output of a suite: ctest's lines, pg_regress's (since release 16 they are TAP), TAP's,
 # unittest's, GoogleTest's. What was skipped did not run; what is marked as to do may fail.
 count() {
@@ -149,18 +139,6 @@ count() {
         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .* Passed /    { passed++ }
         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .*\*\*\*/ && !/\*\*\*Skipped/ { failed++ }
         END { print passed + 0, failed + 0 }' "$1"
-}
-
-# Shows the start of each report in a folder, and fails where there is one. A file with nothing in it is none.
-show_reports() {
-    local report found=0
-    for report in "$1"/*; do
-        [ -s "$report" ] || continue
-        found=1
-        printf '\n---- %s\n' "${report##*/}"
-        head -n 60 "$report"
-    done
-    return "$found"
 }
 
 # Prints the sum of the lines `N passed, N failed` of a file as one, and fails where something failed, or where the
